@@ -1,0 +1,144 @@
+package xidparse
+
+import "bytes"
+
+// Line is a log line without its transport's prefix.
+type Line struct {
+	// Text is the message, unescaped; an embedded newline stays. It may alias
+	// the input.
+	Text []byte
+	// Kernel is false where the prefix says that user space wrote the line.
+	Kernel bool
+	// Facility is the syslog facility, 0 (the kernel's) where the prefix gives
+	// none. User space that writes to /dev/kmsg has 1: whoever injects faults
+	// on purpose may accept that.
+	Facility int
+}
+
+// Cut removes the prefix that a transport put in front of a kernel message. It
+// knows raw /dev/kmsg records, dmesg in all its formats, journalctl's short
+// formats and its JSON, syslog of RFC 3164 and RFC 5424, Talos, and captures
+// of a console.
+//
+// A line that says who wrote it is the kernel's only if it says "kernel"; a
+// line that says nothing is taken to be the kernel's. Nothing here proves
+// either: a file can be written by anyone.
+func Cut(line []byte) Line {
+	s := trimLine(line)
+	if Ours(s) || len(s) == 0 {
+		return Line{Text: s, Kernel: true}
+	}
+	switch c := s[0]; {
+	case c == '[':
+		return cutStamped(s)
+	case c == '{':
+		return cutJournal(s)
+	case c == '<':
+		return cutPriority(s)
+	case isDigit(c) && isKmsg(s):
+		return cutRecord(s)
+	}
+	if rest, facility, ok := cutFacility(s); ok {
+		line := cutStamped(rest)
+		line.Kernel = line.Kernel && facility == 0
+		line.Facility = facility
+		return line
+	}
+	return cutStamped(s)
+}
+
+// trimLine drops line ends, blanks, a byte order mark and the colours that
+// dmesg writes to a terminal.
+func trimLine(s []byte) []byte {
+	s = bytes.TrimPrefix(s, []byte("\xef\xbb\xbf"))
+	for len(s) > 0 && s[len(s)-1] <= ' ' {
+		s = s[:len(s)-1]
+	}
+	for len(s) > 0 && s[0] <= ' ' {
+		if s[0] == '\x1b' {
+			return trimColour(s)
+		}
+		s = s[1:]
+	}
+	return s
+}
+
+// trimColour removes every terminal sequence "ESC [ … m"; it copies the line.
+func trimColour(s []byte) []byte {
+	plain := make([]byte, 0, len(s))
+	for len(s) > 0 {
+		i := bytes.Index(s, []byte("\x1b["))
+		if i < 0 {
+			break
+		}
+		plain = append(plain, s[:i]...)
+		s = bytes.TrimLeft(s[i+2:], "0123456789;")
+		s = bytes.TrimPrefix(s, []byte("m"))
+	}
+	return bytes.TrimSpace(append(plain, s...))
+}
+
+// isKmsg wants "4,1227,": a number, a comma, a number, a comma.
+func isKmsg(s []byte) bool {
+	_, n := decimal(s)
+	if n == 0 || n >= len(s) || s[n] != ',' {
+		return false
+	}
+	s = s[n+1:]
+	_, n = decimal(s)
+	return n > 0 && n < len(s) && s[n] == ','
+}
+
+func cutRecord(s []byte) Line {
+	k, err := CutKmsg(s)
+	if err != nil {
+		return Line{Text: s}
+	}
+	text := k.Text
+	if bytes.Contains(text, []byte(`\x`)) {
+		text = UnescapeKmsg(nil, text)
+	}
+	return Line{Text: text, Kernel: k.Facility() == 0, Facility: k.Facility()}
+}
+
+// cutPriority reads "<4>", which dmesg -r and syslog share, and the version
+// that tells RFC 5424 from RFC 3164.
+func cutPriority(s []byte) Line {
+	priority, n := decimal(s[1:])
+	if n == 0 || n > 3 || n+1 >= len(s) || s[n+1] != '>' {
+		return Line{Text: s, Kernel: true}
+	}
+	facility := int(priority >> 3)
+	s = s[n+2:]
+	var line Line
+	if rest, ok := bytes.CutPrefix(s, []byte("1 ")); ok {
+		line = cutSyslog5424(rest)
+	} else {
+		line = cutStamped(s)
+	}
+	line.Kernel = line.Kernel && facility == 0
+	line.Facility = facility
+	return line
+}
+
+// cutSyslog5424 reads "time host app proc msgid data message".
+func cutSyslog5424(s []byte) Line {
+	var app []byte
+	for i := range 5 {
+		var field []byte
+		var ok bool
+		if field, s, ok = bytes.Cut(s, []byte(" ")); !ok {
+			return Line{Text: s}
+		}
+		if i == 2 {
+			app = field
+		}
+	}
+	data := bytes.HasPrefix(s, []byte("["))
+	if end := bytes.Index(s, []byte("] ")); data && end >= 0 {
+		s = s[end+2:]
+	} else {
+		s = bytes.TrimPrefix(s, []byte("- "))
+	}
+	return Line{Text: cutBrackets(trimLine(s)), Kernel: string(app) == "kernel"}
+}

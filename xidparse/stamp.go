@@ -1,0 +1,115 @@
+package xidparse
+
+import "bytes"
+
+// cutStamped reads a line that begins with a time, or with nothing.
+func cutStamped(s []byte) Line {
+	s = trimLine(s)
+	if rest := cutBrackets(s); len(rest) < len(s) {
+		return cutWriter(rest, false)
+	}
+	if rest, dmesg, ok := cutTime(s); ok {
+		return cutWriter(cutBrackets(rest), !dmesg)
+	}
+	return cutBareWriter(s)
+}
+
+// cutBrackets removes every "[…]" at the head that is a time or a caller:
+// "[ 130.456250] [ T1946] ", "[Sun Feb 23 16:24:18 2025] ", "[...] ".
+func cutBrackets(s []byte) []byte {
+	const widest = 48
+	for len(s) > 0 && s[0] == '[' {
+		end := bytes.IndexByte(s[:min(len(s), widest)], ']')
+		if end < 0 || !isStamp(s[1:end]) {
+			return s
+		}
+		s = trimLine(bytes.TrimPrefix(s[end+1:], []byte(":"))) // Talos adds a colon
+	}
+	return s
+}
+
+// isStamp knows an uptime, a difference, a caller, and everything with a clock
+// in it, in any language.
+func isStamp(s []byte) bool {
+	for len(s) > 0 && s[0] == ' ' {
+		s = s[1:]
+	}
+	if len(s) == 0 {
+		return false
+	}
+	if s[0] == 'T' || s[0] == 'C' {
+		if _, n := decimal(s[1:]); n > 0 && n == len(s)-1 {
+			return true
+		}
+	}
+	return isUptime(s) || clock(s) >= 0
+}
+
+// isUptime takes "14.650646", "+0.000015", "14.65 <    0.04>" and "...".
+func isUptime(s []byte) bool {
+	for _, c := range s {
+		if !isDigit(c) && c != '.' && c != ' ' && c != '+' && c != '-' && c != '<' && c != '>' {
+			return false
+		}
+	}
+	return true
+}
+
+// clock finds "15:36" with no digit in front, and is negative where there is
+// none. A PCI address has digits in front.
+func clock(s []byte) int {
+	for i := 0; i+5 <= len(s); i++ {
+		if s[i+2] == ':' && isDigit(s[i]) && isDigit(s[i+1]) && isDigit(s[i+3]) && isDigit(s[i+4]) &&
+			(i == 0 || !isDigit(s[i-1])) {
+			return i
+		}
+	}
+	return -1
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// cutTime removes a date and a clock with seconds: "May  6 00:38:27 ",
+// "11月 15 14:15:47 ", "2026-10-09T10:15:22+0200 ", "Fri 2024-08-30 11:43:14
+// UTC ". The words of the date may be of any language. A comma before the
+// fraction is dmesg's way to write ISO 8601, and only dmesg's.
+func cutTime(s []byte) (rest []byte, dmesg, ok bool) {
+	const words, widest = 4, 40
+	rest = s
+	for i := range words {
+		var word []byte
+		word, rest, ok = bytes.Cut(rest, []byte(" "))
+		if !ok || len(word) > widest || len(word) > 0 && word[len(word)-1] == ':' {
+			return s, false, false
+		}
+		if i == 0 && isUnixTime(word) {
+			return rest, false, true
+		}
+		if at := clock(word); at >= 0 && at+5 < len(word) && word[at+5] == ':' {
+			return cutZone(rest), bytes.IndexByte(word, ',') >= 0, true
+		}
+		rest = bytes.TrimLeft(rest, " ")
+	}
+	return s, false, false
+}
+
+// isUnixTime wants the ten digits of seconds since 2001 and a fraction, as
+// journalctl's short-unix prints them.
+func isUnixTime(word []byte) bool {
+	_, n := decimal(word)
+	return n == 10 && len(word) > n && word[n] == '.'
+}
+
+// cutZone removes a zone that is a word of its own, "UTC " or "+0200 ". A word
+// in capitals could as well be a host; then nothing is lost, because the
+// writer stands behind it.
+func cutZone(s []byte) []byte {
+	word, rest, ok := bytes.Cut(s, []byte(" "))
+	if !ok || len(word) < 3 || len(word) > 6 {
+		return s
+	}
+	if word[0] == '+' || word[0] == '-' || len(bytes.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0 {
+		return rest
+	}
+	return s
+}

@@ -1,0 +1,108 @@
+package xidparse
+
+import "bytes"
+
+// cutWriter removes "host kernel: " or "kernel: ". Where the format names the
+// writer of every line, any other name is user space.
+func cutWriter(s []byte, named bool) Line {
+	if Ours(s) {
+		return Line{Text: s, Kernel: true}
+	}
+	if text, ok := cutKernelTag(s); ok {
+		return Line{Text: text, Kernel: true}
+	}
+	host, rest, ok := bytes.Cut(s, []byte(" "))
+	if ok && !bytes.HasSuffix(host, []byte(":")) {
+		if text, ok := cutKernelTag(rest); ok {
+			return Line{Text: text, Kernel: true}
+		}
+	} else {
+		rest = s
+	}
+	if !named {
+		return Line{Text: s, Kernel: true}
+	}
+	// A name may hold blanks: "Web Content[123]: ".
+	_, text, _ := bytes.Cut(rest, []byte(": "))
+	return Line{Text: text}
+}
+
+// cutKernelTag removes "kernel: " and the uptime that syslog may keep behind it.
+func cutKernelTag(s []byte) ([]byte, bool) {
+	rest, ok := bytes.CutPrefix(s, []byte("kernel: "))
+	if !ok {
+		return s, false
+	}
+	return cutBrackets(trimLine(rest)), true
+}
+
+// cutBareWriter reads a line without a time: a message by itself, or behind
+// "kernel: " or "agent[99]: ".
+func cutBareWriter(s []byte) Line {
+	if text, ok := cutKernelTag(s); ok {
+		return Line{Text: text, Kernel: true}
+	}
+	if word, text, ok := bytes.Cut(s, []byte(" ")); ok && hasPID(word) {
+		return Line{Text: text}
+	}
+	return Line{Text: s, Kernel: true}
+}
+
+// hasPID wants "name[99]:".
+func hasPID(word []byte) bool {
+	word, ok := bytes.CutSuffix(word, []byte("]:"))
+	if !ok {
+		return false
+	}
+	open := bytes.LastIndexByte(word, '[')
+	_, n := decimal(word[open+1:])
+	return open > 0 && n > 0 && open+1+n == len(word)
+}
+
+// facilities are syslog's, by number.
+var facilities = [...]string{
+	"kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
+}
+
+var levels = [...]string{"emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"}
+
+// cutFacility removes "kern  :warn  : " of dmesg -x, and "host: kern:
+// warning: " of Talos.
+func cutFacility(s []byte) (rest []byte, facility int, ok bool) {
+	if rest, facility, ok = cutFacilityLevel(s); ok {
+		return rest, facility, true
+	}
+	host, after, ok := bytes.Cut(s, []byte(": "))
+	if !ok || bytes.IndexByte(host, ' ') >= 0 {
+		return s, 0, false
+	}
+	return cutFacilityLevel(after)
+}
+
+func cutFacilityLevel(s []byte) (rest []byte, facility int, ok bool) {
+	word, rest, ok := bytes.Cut(s, []byte(":"))
+	if !ok || len(word) > len("authpriv") {
+		return s, 0, false
+	}
+	level, rest, ok := bytes.Cut(rest, []byte(":"))
+	if !ok || !isLevel(bytes.TrimSpace(level)) {
+		return s, 0, false
+	}
+	word = bytes.TrimRight(word, " ")
+	for i, name := range facilities {
+		if string(word) == name {
+			return rest, i, true
+		}
+	}
+	return s, 0, false
+}
+
+// isLevel takes both "warn" and "warning".
+func isLevel(word []byte) bool {
+	for _, name := range levels {
+		if bytes.HasPrefix(word, []byte(name)) {
+			return len(word) <= len("warning")
+		}
+	}
+	return false
+}
