@@ -1,0 +1,47 @@
+package fault
+
+import (
+	"slices"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// Device is a GPU, or an NVSwitch, by what survives its death. The UUID is
+// empty while only the kernel log has named it. Never an index.
+type Device struct {
+	PCI  xidparse.PCI `json:"pci"`
+	UUID string       `json:"uuid,omitempty"`
+}
+
+// String gives the UUID and the address, or the address alone.
+func (d Device) String() string {
+	if d.UUID == "" {
+		return d.PCI.String()
+	}
+	return d.UUID + " (" + d.PCI.String() + ")"
+}
+
+func sortDevices(ds []Device) {
+	slices.SortFunc(ds, func(a, b Device) int { return comparePCI(a.PCI, b.PCI) })
+}
+
+func comparePCI(a, b xidparse.PCI) int {
+	switch {
+	case a.Less(b):
+		return -1
+	case b.Less(a):
+		return 1
+	}
+	return 0
+}
+
+// AnswerOf turns a driver's optional boolean into an answer.
+func AnswerOf(b *bool) xidparse.Answer {
+	switch {
+	case b == nil:
+		return xidparse.Unknown
+	case *b:
+		return xidparse.Yes
+	}
+	return xidparse.No
+}

@@ -1,0 +1,159 @@
+package fault
+
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// evidenceLines bounds the lines kept with an episode.
+const evidenceLines = 4
+
+// key is what makes two observations one episode. A switch is keyed by its own
+// address; a fault of the whole node has the zero device.
+type key struct {
+	pci   xidparse.PCI
+	class Class
+}
+
+// episode is one fault from its first line to its end. Exported fields are its
+// saved form.
+type episode struct {
+	ID       string
+	Class    Class
+	PCI      xidparse.PCI
+	Opened   time.Time
+	Last     time.Time
+	Count    uint64
+	Evidence []string
+	// Confirmed is false while only history speaks for the episode.
+	Confirmed bool
+	// Root is the key of the episode that this one echoes.
+	Root *episodeRef
+	// Memory collects the reports of a memory incident, as bits.
+	Memory uint16
+	// Instance is the MIG GPU instance, or xidparse.Absent.
+	Instance int
+	// Links counts XID 74 by link; Triage is the strongest triage so far.
+	Links  map[int]int
+	Triage *nvlink.Triage74
+	// Link5 is the strongest line of an NVLink 5 error so far.
+	Link5 *link5
+	// Severity is the worst that a switch has said of its error.
+	Severity xidparse.Severity
+	// Asked says that the arbiter asked for something during the episode.
+	Asked bool
+	// Rebooted says that the host was booted anew since it opened.
+	Rebooted bool
+	// Cured is when the evidence of the cure came, zero before; Clean counts
+	// the clean polls since.
+	Cured time.Time
+	Clean int
+	// Repeat says that the same fault stood here within the repeat window.
+	Repeat bool
+
+	said Verdict
+}
+
+// mark is all of an episode that its verdict depends on, but for the count.
+type mark struct {
+	confirmed, cured, echo bool
+	memory                 uint16
+	instance               int
+	triage                 nvlink.Triage74
+	severity               xidparse.Severity
+	link5                  link5
+}
+
+func (e *episode) mark() mark {
+	m := mark{confirmed: e.Confirmed, cured: !e.Cured.IsZero(), echo: e.Root != nil, memory: e.Memory, instance: e.Instance, severity: e.Severity}
+	if e.Triage != nil {
+		m.triage = *e.Triage
+	}
+	if e.Link5 != nil {
+		m.link5 = *e.Link5
+	}
+	return m
+}
+
+// episodeRef names another episode, in a form that can be saved.
+type episodeRef struct {
+	PCI   xidparse.PCI
+	Class Class
+}
+
+func (r episodeRef) key() key { return key{r.PCI, r.Class} }
+
+func (e *episode) key() key { return key{e.PCI, e.Class} }
+
+// add counts one observation of the episode.
+func (e *episode) add(now time.Time, text string) {
+	e.Count++
+	e.Last = now
+	e.Cured, e.Clean = time.Time{}, 0
+	if len(e.Evidence) < evidenceLines && text != "" {
+		e.Evidence = append(e.Evidence, text)
+	}
+}
+
+// remember folds a memory report into the episode.
+func (e *episode) remember(m ecc.Memory) { e.Memory = ecc.FromBits(e.Memory).Merge(m).Bits() }
+
+// link counts an XID 74 and keeps the strongest triage that acts: a harmless
+// bit acts once its link has shown it often enough.
+func (e *episode) link(ev xidparse.Event) {
+	if e.Links == nil {
+		e.Links = map[int]int{}
+	}
+	if len(e.Links) < maxLinks || e.Links[ev.Link] > 0 {
+		e.Links[ev.Link]++
+	}
+	t := nvlink.Triage74{Result: nvlink.Unknown, Times: 1, Reason: "the line has no registers"}
+	if regs, n := ev.Registers(); n > 0 {
+		t = nvlink.Triage(regs)
+	}
+	if t.Result == nvlink.Repeat && e.Links[ev.Link] >= t.Times {
+		t.Result = nvlink.Hardware
+		t.Reason += ", and the same link has shown it often enough"
+	}
+	if e.Triage == nil || t.Result > e.Triage.Result {
+		e.Triage = &t
+	}
+}
+
+// maxLinks is above the links of any GPU (18) and bounds a hostile log.
+const maxLinks = 32
+
+// memoryReport says what one XID reports of the memory.
+func memoryReport(ev xidparse.Event) ecc.Memory {
+	var m ecc.Memory
+	switch ev.Code {
+	case 48:
+		m = m.Add(ecc.DoubleBit)
+	case 63:
+		m = m.Add(ecc.RemapPending)
+	case 64:
+		m = m.Add(ecc.RemapFailed)
+	case 94:
+		m = m.Add(ecc.Contained)
+	case 95:
+		m = m.Add(ecc.Uncontained)
+	}
+	switch ev.Memory() {
+	case xidparse.MemoryDRAM:
+		m = m.Add(ecc.DRAM)
+	case xidparse.MemorySRAM:
+		m = m.Add(ecc.SRAM)
+	case xidparse.MemoryUnknown:
+	}
+	rst, drst := ev.ResetHint()
+	if rst == xidparse.Yes {
+		m = m.Add(ecc.ResetAsked)
+	}
+	if drst == xidparse.Yes {
+		m = m.Add(ecc.DrainAsked)
+	}
+	return m
+}

@@ -1,0 +1,246 @@
+package fault
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// Config is what a site decides about judging. The zero value judges a log
+// offline: nothing is polled, so a cure closes its episode at once.
+type Config struct {
+	// CleanPolls is how many polls in a row must find a GPU in order before its
+	// episode closes; it stands in for a passed diagnosis.
+	CleanPolls int
+	// Driver is the driver's version where nobody polls it, such as 570.86.15;
+	// empty is unknown. It picks the encoding of NVLink 5's errors.
+	Driver string
+	// Fresh is how long the kernel log's word stands against a poll that finds
+	// all in order: the poll may have begun before it. Two poll periods.
+	Fresh time.Duration
+	// RepeatWindow is how long an ended episode makes the next one a repeat.
+	RepeatWindow time.Duration
+}
+
+// EchoWindow is how long after its root a symptom is still the root's: the
+// switches of an HGX board have printed theirs 12 s after the GPU was gone.
+const EchoWindow = 60 * time.Second
+
+// DefaultRepeatWindow is how long a repaired fault is remembered.
+const DefaultRepeatWindow = 7 * day
+
+// hungLimit is how many deadlines in a row make a call hung.
+const hungLimit = 2
+
+// lostLimit is how many polls in a row must miss a GPU.
+const lostLimit = 2
+
+// Judge is the state machine. It is not safe for concurrent use.
+type Judge struct {
+	cfg    Config
+	boot   string
+	serial int
+	// driver is the driver's branch, 0 while it is not known.
+	driver  int
+	open    map[key]*episode
+	past    map[key]past
+	devices map[xidparse.PCI]*device
+	// hangs counts polls in a row in which no call came back at all.
+	hangs int
+	// dirty says that a verdict may have changed; a flood does not make it so.
+	dirty bool
+}
+
+// past is what is kept of an episode that ended.
+type past struct {
+	Ended time.Time
+	Links []int
+}
+
+// device is what the judge knows of one GPU.
+type device struct {
+	UUID string
+	// Arbiter is the driver's recovery action, -1 while unknown; Told is when
+	// the kernel log said it last.
+	Arbiter int
+	Told    time.Time
+	// Lost and Hung count polls in a row, State is the last poll's. They are not
+	// saved: the present is asked again.
+	Lost  int       `json:"-"`
+	Hung  int       `json:"-"`
+	State *GPUState `json:"-"`
+}
+
+// New makes a judge with nothing open.
+func New(cfg Config) *Judge {
+	if cfg.RepeatWindow == 0 {
+		cfg.RepeatWindow = DefaultRepeatWindow
+	}
+	return &Judge{cfg: cfg, driver: driverMajor(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
+}
+
+// Step judges one observation and gives the verdicts that it changed, in the
+// order in which their episodes opened.
+func (j *Judge) Step(now time.Time, o Observation) []Verdict {
+	switch f := o.Fact.(type) {
+	case Heard:
+		j.heard(now, o, f.Event)
+		if !j.dirty {
+			return nil
+		}
+	case Boot:
+		j.booted(f.ID)
+	case Inventory:
+		j.inventory(now, f)
+	case Hung:
+		j.hung(now, f)
+	case Blind:
+		j.blind(now, f)
+	case Gap:
+		// Nothing was heard, so nothing is judged; the agent polls at once.
+	}
+	return j.settle(now)
+}
+
+// Tick lets time pass: it closes what has been quiet for long enough.
+func (j *Judge) Tick(now time.Time) []Verdict {
+	for _, e := range j.open {
+		if r := RuleFor(e.Class); r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet {
+			e.Cured = now
+			e.Clean = j.cfg.CleanPolls
+		}
+	}
+	for k, p := range j.past {
+		if now.Sub(p.Ended) > j.cfg.RepeatWindow {
+			delete(j.past, k)
+		}
+	}
+	return j.settle(now)
+}
+
+// Open gives the present verdict of every open episode, by opening time.
+func (j *Judge) Open() []Verdict {
+	var vs []Verdict
+	for _, e := range j.ordered() {
+		vs = append(vs, j.verdict(e))
+	}
+	return vs
+}
+
+// Devices gives every GPU that was named, sorted by address.
+func (j *Judge) Devices() []Device {
+	var ds []Device
+	for pci, d := range j.devices {
+		ds = append(ds, Device{PCI: pci, UUID: d.UUID})
+	}
+	sortDevices(ds)
+	return ds
+}
+
+// settle closes what is cured, a symptom together with its root, and collects
+// the verdicts that have changed.
+func (j *Judge) settle(now time.Time) []Verdict {
+	j.dirty = false
+	var vs []Verdict
+	var over []*episode
+	for _, e := range j.ordered() {
+		v := j.verdict(e)
+		if root := j.rootOf(e); j.ended(e) || root != nil && j.ended(root) {
+			v = closing(v, e, root)
+			over = append(over, e)
+		}
+		if !v.same(e.said) {
+			vs = append(vs, v)
+		}
+		e.said = v
+	}
+	for _, e := range over {
+		j.close(now, e)
+	}
+	return vs
+}
+
+func (j *Judge) ended(e *episode) bool { return !e.Cured.IsZero() && e.Clean >= j.cfg.CleanPolls }
+
+func (j *Judge) close(now time.Time, e *episode) {
+	p := past{Ended: now}
+	for link := range e.Links {
+		p.Links = append(p.Links, link)
+	}
+	j.past[e.key()] = p
+	delete(j.open, e.key())
+}
+
+func closing(v Verdict, e, root *episode) Verdict {
+	v.Action, v.Later, v.Drain, v.Diag, v.Hard, v.Closed = None, None, DrainNever, 0, false, true
+	v.Reason = "over: " + RuleFor(e.Class).Cure.String()
+	if root != nil {
+		v.Reason = "over, with " + string(root.Class)
+	}
+	return v
+}
+
+// ordered gives the open episodes by opening time; ties by ID.
+func (j *Judge) ordered() []*episode {
+	es := make([]*episode, 0, len(j.open))
+	for _, e := range j.open {
+		es = append(es, e)
+	}
+	slices.SortFunc(es, func(a, b *episode) int {
+		if c := a.Opened.Compare(b.Opened); c != 0 {
+			return c
+		}
+		return compareIDs(a.ID, b.ID)
+	})
+	return es
+}
+
+// compareIDs orders by length first, so that sequence 9 comes before 10.
+func compareIDs(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// episode finds or opens the episode of a class on a device.
+func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation) *episode {
+	k := key{pci, c}
+	if e := j.open[k]; e != nil {
+		return e
+	}
+	e := &episode{ID: j.id(o), Class: c, PCI: pci, Opened: now, Instance: xidparse.Absent}
+	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
+		e.Repeat = true
+	}
+	j.open[k] = e
+	return e
+}
+
+// id names an episode by boot and first record, or by a count of what polls
+// have found.
+func (j *Judge) id(o Observation) string {
+	boot := j.boot[:min(8, len(j.boot))]
+	if _, kernel := o.Fact.(Heard); kernel {
+		return fmt.Sprintf("%s-%d", boot, o.Sequence)
+	}
+	j.serial++
+	return fmt.Sprintf("%s-p%d", boot, j.serial)
+}
+
+func (j *Judge) device(pci xidparse.PCI) *device {
+	d := j.devices[pci]
+	if d == nil {
+		d = &device{Arbiter: -1}
+		j.devices[pci] = d
+	}
+	return d
+}

@@ -1,0 +1,129 @@
+package fault
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// heard judges one line of the driver.
+func (j *Judge) heard(now time.Time, o Observation, ev xidparse.Event) {
+	switch ev.Kind {
+	case xidparse.KindIdentity:
+		j.device(ev.PCI).UUID = ev.UUID
+	case xidparse.KindXID:
+		if ev.Code == 154 {
+			j.told(now, o, ev)
+			return
+		}
+		j.fault(now, o, XIDClass(ev.Code))
+	case xidparse.KindSXID:
+		j.fault(now, o, SXIDClass(ev.Code))
+	case xidparse.KindOffBus:
+		j.fault(now, o, XID79)
+	case xidparse.KindInitFailed:
+		j.fault(now, o, InitFailed)
+	case xidparse.KindGSPTimeout:
+		j.fault(now, o, GSPTimeout)
+	case xidparse.KindGSPRateLimit:
+		// The driver prints this only once a GPU needs a reset: it is a 119 of
+		// which most lines are held back.
+		j.fault(now, o, XID119)
+	}
+}
+
+// fault counts a line towards its episode.
+func (j *Judge) fault(now time.Time, o Observation, c Class) {
+	ev := o.Fact.(Heard).Event
+	if ev.HasPCI && !c.IsSXid() {
+		j.device(ev.PCI)
+	}
+	e := j.episode(now, ev.PCI, c, o)
+	fresh, before := e.Count == 0, e.mark()
+	e.add(now, ev.Message)
+	e.Asked = j.asks(ev.PCI)
+	e.Confirmed = e.Confirmed || !o.Backlog || j.confirms(e)
+	if ev.GPUInstance != xidparse.Absent {
+		e.Instance = ev.GPUInstance
+	}
+	e.remember(memoryReport(ev))
+	switch {
+	case c == XID74:
+		e.link(ev)
+	case isLink5(c):
+		e.link5(ev, j.driver)
+	}
+	e.Severity = max(e.Severity, ev.SwitchSeverity())
+	j.reroot(now, e, fresh)
+	j.dirty = j.dirty || fresh || before != e.mark()
+}
+
+// asks says whether the driver wants something of a GPU at present.
+func (j *Judge) asks(pci xidparse.PCI) bool {
+	d := j.devices[pci]
+	return d != nil && d.Arbiter > recoverNone
+}
+
+// reroot finds the root of an episode among the open ones, hands it what the
+// symptom knows, and on opening takes in the symptoms that came before it.
+func (j *Judge) reroot(now time.Time, e *episode, fresh bool) {
+	if e.Root == nil && fresh {
+		if root := j.findRoot(now, e); root != nil {
+			j.adopt(root, e)
+		}
+	}
+	if root := j.rootOf(e); root != nil {
+		root.remember(ecc.FromBits(e.Memory))
+		return
+	}
+	if !fresh {
+		return
+	}
+	for _, other := range j.open {
+		if other != e && other.Root == nil && echoes(other, e) && now.Sub(other.Last) <= EchoWindow {
+			j.adopt(e, other)
+		}
+	}
+}
+
+func (j *Judge) adopt(root, echo *episode) {
+	echo.Root = &episodeRef{root.PCI, root.Class}
+	root.Asked = root.Asked || echo.Asked
+	root.remember(ecc.FromBits(echo.Memory))
+}
+
+func (j *Judge) findRoot(now time.Time, e *episode) *episode {
+	for _, other := range j.ordered() {
+		if other != e && other.Root == nil && echoes(e, other) && now.Sub(other.Last) <= EchoWindow {
+			return other
+		}
+	}
+	return nil
+}
+
+// rootOf gives the open episode that e echoes, nil when e stands for itself.
+func (j *Judge) rootOf(e *episode) *episode {
+	if e.Root == nil {
+		return nil
+	}
+	return j.open[e.Root.key()]
+}
+
+// echoes says whether symptom would be explained by root.
+func echoes(symptom, root *episode) bool {
+	if echo, settled := echoLink5(symptom, root); settled {
+		return echo
+	}
+	r := RuleFor(symptom.Class)
+	if symptom.PCI == root.PCI {
+		if symptom.Class == RecoveryAction {
+			return RuleFor(root.Class).Hardware // 154 may be printed before its companion
+		}
+		if slices.Contains(r.EchoOf, root.Class) {
+			return true
+		}
+	}
+	return slices.Contains(r.EchoAnywhere, root.Class)
+}

@@ -1,0 +1,98 @@
+package fault
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// link5 is what the lines of one NVLink 5 episode (XID 144 to 150) amount to.
+type link5 struct {
+	Action Action
+	Peer   bool
+	Reason string
+}
+
+// isLink5 says whether a class is one of NVLink 5's.
+func isLink5(c Class) bool {
+	code, ok := c.Code()
+	return ok && code >= 144 && code <= 150
+}
+
+// readLink5 decodes one line. What the table does not have follows the severity
+// that the line prints; without that it is held. It never comes to nothing.
+func readLink5(ev xidparse.Event, driverMajor int) *link5 {
+	body, ok := ev.NVLink5()
+	if !ok {
+		return &link5{Action: Hold, Reason: "the line cannot be decoded"}
+	}
+	report := nvlink.Report{XID: ev.Code, Unit: body.Unit, Words: body.Words[:body.N]}
+	l := &link5{}
+	if row, ok := nvlink.Decode(report, driverMajor); ok {
+		l.Reason = row.Reason
+		l.Peer = row.Blame == nvlink.BlamePeer
+		switch row.Do {
+		case nvlink.DoReset:
+			l.Action = Reset
+		default:
+			l.Action = Record
+		}
+	} else {
+		l.Reason = body.Unit + ", not in the decode table, " + body.Severity.String() + " by its own word"
+		l.Action = map[xidparse.Severity]Action{xidparse.SeverityFatal: Reset, xidparse.SeverityNonfatal: Record}[body.Severity]
+		if l.Action == None {
+			l.Action = Hold
+		}
+	}
+	if l.Peer {
+		l.Reason += "; the cause is at the far end of the link"
+	}
+	if body.Injected {
+		l.Reason += "; injected by a test"
+	}
+	return l
+}
+
+// link5 keeps the strongest of an episode's lines.
+func (e *episode) link5(ev xidparse.Event, driverMajor int) {
+	if l := readLink5(ev, driverMajor); e.Link5 == nil || l.Action > e.Link5.Action {
+		e.Link5 = l
+	}
+}
+
+// refineLink5 follows the decode of NVLink 5's lines.
+func refineLink5(e *episode, v *Verdict) []string {
+	if e.Link5 == nil {
+		return nil
+	}
+	if v.Action = e.Link5.Action; v.Action < Reset {
+		v.Drain, v.Diag = DrainNever, 0
+	}
+	return []string{e.Link5.Reason}
+}
+
+// echoLink5 settles whose symptom an NVLink 5 error is: one that asks for a
+// reset itself stands for itself, any other is explained by a link that went
+// down, on whichever GPU: one 149 makes every peer print a 145.
+func echoLink5(symptom, root *episode) (echo, settled bool) {
+	if !isLink5(symptom.Class) || symptom.Link5 == nil {
+		return false, false
+	}
+	if symptom.Link5.Action >= Reset && !RuleFor(root.Class).Floor {
+		return false, true
+	}
+	down := root.Class == XIDClass(149) && root.Link5 != nil && root.Link5.Action >= Reset
+	return true, down && symptom.Class != root.Class
+}
+
+// driverMajor gives the branch of a driver version, 0 while it is not known.
+func driverMajor(version string) int {
+	head, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(head)
+	if err != nil {
+		return 0
+	}
+	return n
+}

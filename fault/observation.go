@@ -1,0 +1,70 @@
+package fault
+
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// Observation is one thing seen, once.
+type Observation struct {
+	// Sequence is the kernel's record number; it means nothing for other sources.
+	Sequence uint64
+	// Backlog marks a record that is older than the agent's start. It acts only
+	// when the present confirms it.
+	Backlog bool
+	Fact    Fact
+}
+
+// Fact is what an Observation says. The implementations are in this file.
+type Fact interface{ isFact() }
+
+// Heard is a line of the driver in the kernel log.
+type Heard struct{ Event xidparse.Event }
+
+// Boot names the running boot. It is the first observation after a start.
+type Boot struct{ ID string }
+
+// Gap is a stretch of the kernel log that nobody read.
+type Gap struct{ Lost uint64 }
+
+// Inventory is one whole poll of the driver: all GPUs that it names.
+type Inventory struct {
+	// Driver is its version; empty is unknown.
+	Driver string
+	GPUs   []GPUState
+}
+
+// GPUState is what the driver says of one GPU. What it did not say is unknown.
+type GPUState struct {
+	Device
+	Lost bool
+	// Failed is the driver's error when the GPU could not be asked; empty else.
+	Failed string
+	// Recovery is NVML's recovery action (field 230), nil when not known.
+	Recovery *int
+	// RemapPending and RemapFailed are the row remapper's flags.
+	RemapPending, RemapFailed xidparse.Answer
+}
+
+// Hung is a driver call past its deadline. Device is zero when the call was
+// not about one GPU.
+type Hung struct {
+	Device Device
+	Call   string
+	For    time.Duration
+}
+
+// Blind is a driver that cannot be asked at all. Mismatch says that the reason
+// is a library of another version than the kernel module.
+type Blind struct {
+	Why      string
+	Mismatch bool
+}
+
+func (Heard) isFact()     {}
+func (Boot) isFact()      {}
+func (Gap) isFact()       {}
+func (Inventory) isFact() {}
+func (Hung) isFact()      {}
+func (Blind) isFact()     {}

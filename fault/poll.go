@@ -1,0 +1,216 @@
+package fault
+
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// booted learns which boot this is. Episodes of an older boot stay open, and
+// end when the present shows that the boot has cured them.
+func (j *Judge) booted(id string) {
+	if j.boot != "" && j.boot != id {
+		for _, e := range j.open {
+			e.Rebooted = true
+		}
+		for _, d := range j.devices {
+			d.Arbiter, d.Lost, d.Hung, d.State = -1, 0, 0, nil
+		}
+	}
+	j.boot = id
+}
+
+// inventory judges one whole poll.
+func (j *Judge) inventory(now time.Time, inv Inventory) {
+	if j.allGone(inv) {
+		j.blind(now, Blind{Why: "every GPU failed at once, and the kernel log has no line for it"})
+		return
+	}
+	j.hangs = 0
+	if major := driverMajor(inv.Driver); major > 0 {
+		j.driver = major
+	}
+	j.seen(now, key{xidparse.PCI{}, AgentBlind})
+	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
+	j.seen(now, key{xidparse.PCI{}, DriverHung})
+	listed := map[xidparse.PCI]bool{}
+	for _, g := range inv.GPUs {
+		listed[g.PCI] = true
+		j.poll(now, g)
+	}
+	for pci, d := range j.devices {
+		if !listed[pci] && d.State != nil {
+			j.missed(now, pci, d)
+		}
+	}
+	for _, e := range j.open {
+		j.confirm(e)
+	}
+}
+
+// allGone says whether every GPU failed at once although the kernel log names
+// no dead one: then it is this agent that has lost its devices, not the node.
+func (j *Judge) allGone(inv Inventory) bool {
+	known := 0
+	for _, d := range j.devices {
+		if d.State != nil {
+			known++
+		}
+	}
+	for _, g := range inv.GPUs {
+		if !g.Lost && g.Failed == "" {
+			return false
+		}
+	}
+	for _, e := range j.open {
+		if e.Class == XID79 || e.Class == GPULost {
+			return false
+		}
+	}
+	return known > 1
+}
+
+// poll judges what one poll says of one GPU.
+func (j *Judge) poll(now time.Time, g GPUState) {
+	d := j.device(g.PCI)
+	if g.UUID != "" {
+		d.UUID = g.UUID
+	}
+	d.State = &g
+	if g.Lost {
+		j.missed(now, g.PCI, d)
+		return
+	}
+	d.Lost = 0
+	if g.Failed != "" {
+		return
+	}
+	d.Hung = 0
+	if g.Recovery != nil && (*g.Recovery != recoverNone || now.Sub(d.Told) > j.cfg.Fresh) {
+		j.arbiter(now, Observation{}, g.PCI, *g.Recovery, "")
+	}
+	if g.RemapFailed == xidparse.Yes {
+		j.present(now, g.PCI, RemapFailed)
+	}
+	if g.RemapPending == xidparse.Yes {
+		j.present(now, g.PCI, RemapPending)
+	}
+	for _, e := range j.open {
+		if e.PCI == g.PCI && !e.Class.IsSXid() {
+			j.clean(now, e, g)
+		}
+	}
+}
+
+// clean counts a poll in which a GPU was in order towards the cure.
+func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
+	if now.Sub(e.Last) <= j.cfg.Fresh {
+		return
+	}
+	cured := false
+	switch RuleFor(e.Class).Cure {
+	case CureReset:
+		cured = e.Rebooted || !e.Cured.IsZero()
+	case CureAnswers, CureAnswersOrReset:
+		cured = g.Recovery == nil || *g.Recovery == recoverNone
+	case CureRemapped:
+		cured = g.RemapPending == xidparse.No
+	}
+	if cured && e.Cured.IsZero() {
+		e.Cured = now
+	}
+	if !e.Cured.IsZero() {
+		e.Clean++
+	}
+}
+
+// seen counts a poll that got through towards the end of a fault of the whole
+// node.
+func (j *Judge) seen(now time.Time, k key) {
+	if e := j.open[k]; e != nil {
+		if e.Cured.IsZero() {
+			e.Cured = now
+		}
+		e.Clean++
+	}
+}
+
+// missed counts a poll that did not find a GPU.
+func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
+	d.Lost++
+	for _, e := range j.open {
+		if e.PCI == pci && RuleFor(e.Class).Cure != CureQuiet {
+			e.Cured, e.Clean = time.Time{}, 0
+		}
+	}
+	if d.Lost >= lostLimit {
+		j.present(now, pci, GPULost)
+	}
+}
+
+// hung judges a driver call past its deadline.
+func (j *Judge) hung(now time.Time, h Hung) {
+	if h.Device.PCI == (xidparse.PCI{}) {
+		if j.hangs++; j.hangs >= hungLimit {
+			j.present(now, xidparse.PCI{}, DriverHung)
+		}
+		return
+	}
+	d := j.device(h.Device.PCI)
+	if h.Device.UUID != "" {
+		d.UUID = h.Device.UUID
+	}
+	d.Hung++
+	for _, e := range j.open {
+		if e.PCI == h.Device.PCI && RuleFor(e.Class).Cure != CureQuiet {
+			e.Cured, e.Clean = time.Time{}, 0
+		}
+	}
+	if d.Hung >= hungLimit {
+		j.present(now, h.Device.PCI, DriverHung)
+	}
+}
+
+// blind judges a driver that cannot be asked: nobody's hardware is blamed.
+func (j *Judge) blind(now time.Time, b Blind) {
+	c := AgentBlind
+	if b.Mismatch {
+		c = DriverMismatch
+	}
+	e := j.present(now, xidparse.PCI{}, c)
+	if len(e.Evidence) == 0 {
+		e.Evidence = []string{b.Why}
+	}
+}
+
+// present opens or goes on with an episode that a poll shows. What is seen now
+// needs no other proof.
+func (j *Judge) present(now time.Time, pci xidparse.PCI, c Class) *episode {
+	e := j.episode(now, pci, c, Observation{})
+	fresh := e.Count == 0
+	e.add(now, "")
+	e.Confirmed = true
+	j.reroot(now, e, fresh)
+	return e
+}
+
+// confirm lets the present speak for an episode that only history told of.
+func (j *Judge) confirm(e *episode) { e.Confirmed = e.Confirmed || j.confirms(e) }
+
+// confirms says whether the last poll bears an episode out.
+func (j *Judge) confirms(e *episode) bool {
+	d := j.devices[e.PCI]
+	if d == nil || d.State == nil {
+		return false
+	}
+	if d.Lost > 0 || d.Arbiter > recoverNone {
+		return true
+	}
+	switch e.Class {
+	case XID64, RemapFailed:
+		return d.State.RemapFailed == xidparse.Yes
+	case RemapPending:
+		return d.State.RemapPending == xidparse.Yes
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+package fault
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// verdict says what is held of an episode now. The rule comes first, then the
+// text refines it, then the arbiter, then the root, then the want of proof.
+func (j *Judge) verdict(e *episode) Verdict {
+	r := RuleFor(e.Class)
+	v := Verdict{
+		ID: e.ID, Class: e.Class, Radius: r.Radius, Action: r.Action, Later: r.Later,
+		Diag: r.Diag, Hard: r.Hard, Drain: r.Drain, Hardware: r.Hardware,
+		Count: e.Count, Opened: e.Opened, Evidence: slices.Clone(e.Evidence),
+	}
+	why := []string{r.Title}
+	why = append(why, refineMemory(e, &v)...)
+	why = append(why, j.refineLink(e, &v)...)
+	why = append(why, refineLink5(e, &v)...)
+	why = append(why, j.refineArbiter(e, &v)...)
+	if e.Class.IsSXid() && (e.Severity == xidparse.SeverityNonfatal || e.Severity == xidparse.SeverityCorrectable) {
+		v.Action = Record
+	}
+	if e.PCI == (xidparse.PCI{}) {
+		v.Radius = Node
+		if e.Class == GSPTimeout {
+			v.Action = Hold
+			why = append(why, "the text names no GPU, and none is guessed")
+		}
+	}
+	if e.Repeat && (v.Action == Reset || v.Action == Reboot) {
+		why = append(why, "the same was repaired here before")
+	}
+	if !e.Cured.IsZero() && v.Acts() {
+		v.Action = Cordon
+		why = append(why, RuleFor(e.Class).Cure.String()+": watched until it has stayed so")
+	}
+	j.reach(e, &v)
+	if root := j.rootOf(e); root != nil {
+		v.Root = root.ID
+		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
+		why = []string{r.Title, "a symptom of " + string(root.Class)}
+	} else if !e.Confirmed && v.Action > Record {
+		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
+		why = append(why, "older than this agent, and the present does not confirm it")
+	}
+	v.Reason = strings.Join(why, "; ")
+	return v
+}
+
+// refineMemory lets the reports of one memory incident speak together.
+func refineMemory(e *episode, v *Verdict) []string {
+	m := ecc.FromBits(e.Memory)
+	switch e.Class {
+	case XID48:
+		switch {
+		case e.Repeat:
+			v.Action, v.Diag = Replace, 3
+			return []string{"again within the repeat window"}
+		case m.Has(ecc.SRAM):
+			v.Diag = 3
+			return []string{"in SRAM, where nothing can be remapped"}
+		case m.Soft():
+			v.Hard = false
+			return []string{"contained"}
+		}
+	case XID94:
+		if e.Instance != xidparse.Absent {
+			v.Radius = MIG
+		}
+		if m.Has(ecc.ResetAsked) || m.Has(ecc.DrainAsked) {
+			v.Action, v.Radius, v.Drain, v.Diag = Reset, GPU, DrainWhenIdle, 2
+			return []string{"the line asks for a reset"}
+		}
+	case XID95:
+		if m.Has(ecc.ResetAsked) {
+			return []string{"the line asks for a reset"}
+		}
+	}
+	return nil
+}
+
+// refineLink follows the triage of XID 74's registers.
+func (j *Judge) refineLink(e *episode, v *Verdict) []string {
+	if e.Class != XID74 || e.Triage == nil {
+		return nil
+	}
+	t := e.Triage
+	switch t.Result {
+	case nvlink.Ignore, nvlink.Sympathetic, nvlink.Repeat:
+		v.Action, v.Drain, v.Diag = Record, DrainNever, 0
+	case nvlink.FabricReset:
+		v.Radius = Baseboard
+	case nvlink.Hardware:
+		v.Drain = DrainNow
+	}
+	why := []string{t.Reason}
+	if v.Action == Reset && e.Repeat && j.sameLink(e) {
+		v.Action = Replace
+		why = append(why, "the same link again")
+	}
+	return why
+}
+
+// sameLink says whether a link of this episode was repaired before.
+func (j *Judge) sameLink(e *episode) bool {
+	for _, link := range j.past[e.key()].Links {
+		if e.Links[link] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// refineArbiter lets the driver's own word stand above the catalogue.
+func (j *Judge) refineArbiter(e *episode, v *Verdict) []string {
+	d := j.devices[e.PCI]
+	if d == nil || !v.Hardware || e.Class.IsSXid() {
+		return nil
+	}
+	if d.Arbiter <= recoverNone {
+		if e.Class == RecoveryAction {
+			v.Action = Cordon
+		}
+		return nil
+	}
+	wanted, why := arbiterAction(d.Arbiter)
+	if RuleFor(e.Class).Floor && wanted < v.Action || v.Action == Replace {
+		return []string{fmt.Sprintf("%s, which is not enough", why)}
+	}
+	if e.Class == DriverHung && wanted == Reset {
+		return nil // a reset hangs as the call does
+	}
+	v.Action, v.Later = wanted, None
+	if wanted >= Reset {
+		v.Drain = max(v.Drain, DrainWhenIdle)
+		v.Diag = max(v.Diag, 2)
+		v.Radius = max(v.Radius, GPU)
+	}
+	if wanted == Reboot {
+		v.Radius = max(v.Radius, Node)
+	}
+	return []string{why}
+}
+
+// reach names the devices that the verdict is about.
+func (j *Judge) reach(e *episode, v *Verdict) {
+	self := j.named(e.PCI)
+	v.GPUs, v.Affected, v.Victims = []Device{self}, []Device{self}, []Device{}
+	if e.PCI == (xidparse.PCI{}) || e.Class.IsSXid() {
+		v.GPUs, v.Affected = []Device{}, []Device{}
+	}
+	if v.Radius >= Baseboard {
+		v.Affected = j.Devices()
+	}
+	if e.PCI == (xidparse.PCI{}) && v.Acts() {
+		v.GPUs = v.Affected
+	}
+	for _, other := range j.open {
+		if other.PCI != e.PCI && j.rootOf(other) == e && !other.Class.IsSXid() && other.PCI != (xidparse.PCI{}) {
+			v.Victims = append(v.Victims, j.named(other.PCI))
+		}
+	}
+	sortDevices(v.Victims)
+}
+
+// named gives a device with its UUID, where that is known.
+func (j *Judge) named(pci xidparse.PCI) Device {
+	d := Device{PCI: pci}
+	if known := j.devices[pci]; known != nil {
+		d.UUID = known.UUID
+	}
+	return d
+}

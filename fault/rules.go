@@ -1,0 +1,95 @@
+package fault
+
+import (
+	"slices"
+	"time"
+)
+
+// Rule is what the agent does about a class of fault, before the text, the
+// arbiter and other episodes refine it.
+type Rule struct {
+	Class  Class
+	Title  string
+	Hard   bool
+	Radius Radius
+	Action Action
+	// Later waits for an idle window.
+	Later Action
+	Drain Drain
+	Diag  int
+	Cure  Cure
+	// Quiet belongs to CureQuiet.
+	Quiet time.Duration
+	// Hardware is false where only a program is to blame.
+	Hardware bool
+	// Floor: the arbiter may raise the action, never lower it.
+	Floor bool
+	// EchoOf lists the classes on the same GPU that this one is a symptom of.
+	EchoOf []Class
+	// EchoAnywhere lists such classes on any GPU of the node.
+	EchoAnywhere []Class
+}
+
+const (
+	day = 24 * time.Hour
+	// appQuiet ends the episode of a program's own fault.
+	appQuiet = time.Hour
+)
+
+var rules = []Rule{
+	{Class: XID79, Title: "GPU has fallen off the bus", Hard: true, Hardware: true, Floor: true,
+		Radius: Node, Action: Reboot, Drain: DrainNow, Diag: 3, Cure: CureAnswers, EchoOf: []Class{GPULost}},
+	{Class: GPULost, Title: "the driver has lost the GPU", Hard: true, Hardware: true, Floor: true,
+		Radius: Node, Action: Reboot, Drain: DrainNow, Diag: 3, Cure: CureAnswers, EchoOf: []Class{XID79}},
+	{Class: XID64, Title: "row remapping failed", Hard: true, Hardware: true, Floor: true,
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 3, Cure: CurePerson, EchoOf: []Class{RemapFailed}},
+	{Class: RemapFailed, Title: "the row remapper reports a failure", Hard: true, Hardware: true, Floor: true,
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 3, Cure: CurePerson, EchoOf: []Class{XID64}},
+	{Class: XID119, Title: "GSP RPC timeout", Hard: true, Hardware: true,
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureAnswersOrReset, EchoOf: []Class{XID79, GPULost}},
+	{Class: XID120, Title: "GSP error", Hard: true, Hardware: true,
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureAnswersOrReset, EchoOf: []Class{XID119, XID79, GPULost}},
+	{Class: GSPTimeout, Title: "GSP does not answer", Hard: true, Hardware: true,
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureAnswersOrReset, EchoOf: []Class{XID119, XID120, XID79, GPULost},
+		EchoAnywhere: []Class{XID119, XID120}},
+	{Class: XID95, Title: "uncontained memory error", Hard: true, Hardware: true,
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureReset},
+	{Class: XID48, Title: "double-bit memory error", Hard: true, Hardware: true,
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureReset, EchoOf: []Class{XID64, XID95}},
+	{Class: XID74, Title: "NVLink error", Hardware: true,
+		Radius: GPU, Action: Reset, Drain: DrainWhenIdle, Diag: 2, Cure: CureReset, EchoOf: []Class{XID79, GPULost}},
+	{Class: RecoveryAction, Title: "the driver asks for recovery", Hardware: true,
+		Radius: GPU, Action: Hold, Drain: DrainNow, Diag: 2, Cure: CureReset},
+	{Class: RemapPending, Title: "a row waits to be remapped", Hardware: true,
+		Radius: GPU, Action: Record, Later: Reset, Drain: DrainWhenIdle, Diag: 2, Cure: CureRemapped,
+		EchoOf: []Class{XID48, XID95, XID64}},
+	{Class: XID94, Title: "contained memory error", Hardware: true,
+		Radius: Process, Action: Record, Cure: CureQuiet, Quiet: day, EchoOf: []Class{XID48, XID95}},
+	{Class: InitFailed, Title: "the driver could not initialise the GPU", Hardware: true,
+		Radius: GPU, Action: Hold, Cure: CureAnswers, EchoOf: []Class{XID79, GPULost, XID119, XID120}},
+	{Class: DriverHung, Title: "a driver call does not return", Hard: true, Hardware: true,
+		Radius: GPU, Action: Reboot, Drain: DrainNow, Diag: 2, Cure: CureAnswers,
+		EchoOf: []Class{XID119, XID120, XID79, GPULost, GSPTimeout}},
+	{Class: DriverMismatch, Title: "driver and library versions differ", Hardware: true,
+		Radius: Node, Action: Hold, Cure: CureAnswers},
+	{Class: AgentBlind, Title: "no GPU can be asked", Hardware: true,
+		Radius: Node, Action: Record, Cure: CureAnswers, EchoOf: []Class{DriverMismatch}},
+}
+
+// Rules gives the classes with rules of their own, for documentation.
+func Rules() []Rule { return slices.Clone(rules) }
+
+// RuleFor gives the rule of any class: its own, its code's from the catalogue,
+// or what is done about the unknown: hold for a person, follow the arbiter.
+func RuleFor(c Class) Rule {
+	for _, r := range rules {
+		if r.Class == c {
+			return r
+		}
+	}
+	if r, ok := catalogRule(c); ok {
+		return r
+	}
+	return Rule{Class: c, Title: "a code that no catalogue has", Hardware: true,
+		Radius: GPU, Action: Hold, Cure: CureQuiet, Quiet: day}
+}

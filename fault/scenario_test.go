@@ -1,0 +1,216 @@
+package fault
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected verdicts; commit them only if you understand them")
+
+// TestScenarios plays testdata/*.txt and compares the verdicts with the .want
+// file beside each. A line is a time since the start, a word and its text:
+//
+//	+25ms kernel NVRM: Xid …      a line heard live
+//	+0s   backlog NVRM: Xid …     a line older than the agent
+//	+0s   boot ID                 this boot's id
+//	+0s   gpus ADDRESS…           the node's GPUs, for poll
+//	+5s   poll [ADDRESS=STATE…]   lost, failed, recovery:N, pending, remap-failed
+//	+5s   polls N EVERY           N clean polls
+//	+5s   hung ADDRESS CALL       a call past its deadline
+//	+5s   blind|mismatch TEXT     the driver cannot be asked
+//	+24h  tick                    time passes
+//	+0s   restart                 the agent is restarted from its snapshot
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			in, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, in)
+			want := strings.TrimSuffix(file, ".txt") + ".want"
+			if *update {
+				if err := os.WriteFile(want, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			expected, err := os.ReadFile(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(expected), got); diff != "" {
+				t.Errorf("verdicts differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// stage plays one scenario.
+type stage struct {
+	t     *testing.T
+	judge *Judge
+	start time.Time
+	now   time.Time
+	seq   uint64
+	gpus  []xidparse.PCI
+	out   strings.Builder
+}
+
+var testConfig = Config{CleanPolls: 3, Fresh: 10 * time.Second}
+
+func play(t *testing.T, in []byte) string {
+	s := &stage{t: t, judge: New(testConfig), start: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)}
+	sc := bufio.NewScanner(bytes.NewReader(in))
+	for n := 1; sc.Scan(); n++ {
+		line := strings.TrimSpace(sc.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		at, rest, _ := strings.Cut(line, " ")
+		d, err := time.ParseDuration(strings.TrimPrefix(at, "+"))
+		if err != nil {
+			t.Fatalf("line %d: %v", n, err)
+		}
+		s.now = s.start.Add(d)
+		word, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		s.do(n, word, strings.TrimSpace(text))
+	}
+	return s.out.String()
+}
+
+func (s *stage) do(n int, word, text string) {
+	switch word {
+	case "boot":
+		s.seq = 0
+		s.step(Observation{Fact: Boot{ID: text}})
+	case "kernel", "backlog":
+		s.seq++
+		ev, ok := xidparse.Parse(text)
+		if !ok {
+			s.t.Fatalf("line %d: not the driver's: %q", n, text)
+		}
+		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{ev}})
+	case "gpus":
+		for _, a := range strings.Fields(text) {
+			s.gpus = append(s.gpus, s.pci(n, a))
+		}
+	case "poll":
+		s.step(Observation{Fact: s.inventory(n, text)})
+	case "polls":
+		count, every, _ := strings.Cut(text, " ")
+		times, _ := strconv.Atoi(count)
+		d, err := time.ParseDuration(every)
+		if err != nil {
+			s.t.Fatalf("line %d: %v", n, err)
+		}
+		for range times {
+			s.step(Observation{Fact: s.inventory(n, "")})
+			s.now = s.now.Add(d)
+		}
+	case "hung":
+		address, call, _ := strings.Cut(text, " ")
+		s.step(Observation{Fact: Hung{Device: Device{PCI: s.pci(n, address)}, Call: call, For: 10 * time.Second}})
+	case "blind", "mismatch":
+		s.step(Observation{Fact: Blind{Why: text, Mismatch: word == "mismatch"}})
+	case "tick":
+		s.print(s.judge.Tick(s.now))
+	case "restart":
+		saved, err := s.judge.Snapshot()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if s.judge, err = Restore(testConfig, saved); err != nil {
+			s.t.Fatal(err)
+		}
+	default:
+		s.t.Fatalf("line %d: unknown word %q", n, word)
+	}
+}
+
+func (s *stage) pci(n int, text string) xidparse.PCI {
+	p, ok := xidparse.ParsePCI(text)
+	if !ok {
+		s.t.Fatalf("line %d: not an address: %q", n, text)
+	}
+	return p
+}
+
+func (s *stage) inventory(n int, text string) Inventory {
+	var inv Inventory
+	state := map[xidparse.PCI]string{}
+	for _, f := range strings.Fields(text) {
+		address, what, _ := strings.Cut(f, "=")
+		state[s.pci(n, address)] = what
+	}
+	for i, p := range s.gpus {
+		none := 0
+		g := GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i)}, Recovery: &none,
+			RemapPending: xidparse.No, RemapFailed: xidparse.No}
+		switch what, number, _ := strings.Cut(state[p], ":"); what {
+		case "", "ok":
+		case "gone":
+			continue
+		case "lost":
+			g.Lost = true
+		case "failed":
+			g.Failed = "unknown error"
+		case "recovery":
+			n, _ := strconv.Atoi(number)
+			g.Recovery = &n
+		case "pending":
+			g.RemapPending = xidparse.Yes
+		case "remap-failed":
+			g.RemapFailed = xidparse.Yes
+		default:
+			s.t.Fatalf("line %d: unknown state %q", n, what)
+		}
+		inv.GPUs = append(inv.GPUs, g)
+	}
+	return inv
+}
+
+func (s *stage) step(o Observation) { s.print(s.judge.Step(s.now, o)) }
+
+func (s *stage) print(vs []Verdict) {
+	for _, v := range vs {
+		fmt.Fprintf(&s.out, "+%-8v %s %s: %s, radius %s", s.now.Sub(s.start), v.ID, v.Class, v.Action, v.Radius)
+		if len(v.GPUs) > 0 {
+			fmt.Fprintf(&s.out, ", on %v", v.GPUs)
+		}
+		if len(v.Affected) > 1 {
+			fmt.Fprintf(&s.out, ", %d GPUs inside", len(v.Affected))
+		}
+		if v.Hard {
+			s.out.WriteString(", hard")
+		}
+		if v.Drain != DrainNever {
+			fmt.Fprintf(&s.out, ", drain %s", v.Drain)
+		}
+		if v.Diag > 0 {
+			fmt.Fprintf(&s.out, ", diag %d", v.Diag)
+		}
+		if v.Later != None {
+			fmt.Fprintf(&s.out, ", later %s", v.Later)
+		}
+		if v.Root != "" {
+			fmt.Fprintf(&s.out, ", root %s", v.Root)
+		}
+		fmt.Fprintf(&s.out, "\n          %s\n", v.Reason)
+	}
+}

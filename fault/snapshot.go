@@ -1,0 +1,80 @@
+package fault
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// snapshot is the saved form of a Judge.
+type snapshot struct {
+	Boot    string
+	Serial  int
+	Driver  int
+	Open    []*episode
+	Said    []Verdict
+	Past    []pastEntry
+	Devices []deviceEntry
+}
+
+type pastEntry struct {
+	Ref episodeRef
+	past
+}
+
+type deviceEntry struct {
+	PCI xidparse.PCI
+	device
+}
+
+// Snapshot gives the judge's whole memory as JSON.
+func (j *Judge) Snapshot() ([]byte, error) {
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver}
+	for _, e := range j.ordered() {
+		s.Open = append(s.Open, e)
+		s.Said = append(s.Said, e.said)
+	}
+	for k, p := range j.past {
+		s.Past = append(s.Past, pastEntry{episodeRef{k.pci, k.class}, p})
+	}
+	for pci, d := range j.devices {
+		s.Devices = append(s.Devices, deviceEntry{pci, *d})
+	}
+	slices.SortFunc(s.Past, func(a, b pastEntry) int {
+		return cmp.Or(comparePCI(a.Ref.PCI, b.Ref.PCI), cmp.Compare(a.Ref.Class, b.Ref.Class))
+	})
+	slices.SortFunc(s.Devices, func(a, b deviceEntry) int { return comparePCI(a.PCI, b.PCI) })
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("save the judge: %w", err)
+	}
+	return data, nil
+}
+
+// Restore makes a judge from a Snapshot. What the last poll said is not kept:
+// the present is asked again.
+func Restore(cfg Config, data []byte) (*Judge, error) {
+	var s snapshot
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("read the judge's snapshot: %w", err)
+	}
+	j := New(cfg)
+	j.boot, j.serial, j.driver = s.Boot, s.Serial, s.Driver
+	for i, e := range s.Open {
+		if i < len(s.Said) {
+			e.said = s.Said[i]
+		}
+		j.open[e.key()] = e
+	}
+	for _, p := range s.Past {
+		j.past[p.Ref.key()] = p.past
+	}
+	for _, d := range s.Devices {
+		dev := d.device
+		j.devices[d.PCI] = &dev
+	}
+	return j, nil
+}
