@@ -1,0 +1,114 @@
+package remediate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// Ready says whether there is anything to say of the node yet: before the
+// first answer of the driver, and without a fault, there is not.
+func (p *Plan) Ready() bool { return p.sources.Polled || len(p.state.Open) > 0 }
+
+// Desired gives all that the Node object shall say now.
+func (p *Plan) Desired() Desired {
+	d := Desired{State: Healthy, GPU: p.gpuCondition(), NVLink: p.nvlinkCondition()}
+	for n, i := range p.ranked() {
+		if n == 0 {
+			d.State = i.State
+		}
+		if d.Fault == "" && !i.Released {
+			d.Fault, d.Radius = string(i.Verdict.Class), i.Verdict.Radius.String()
+		}
+		if i.holds() && d.Note == nil {
+			d.Quarantine = true
+			d.Note = note(i)
+		}
+	}
+	if p.sources.Polled {
+		healthy := p.healthy()
+		d.GPUsHealthy = &healthy
+	}
+	return d
+}
+
+func note(i *Incident) *Note {
+	v := i.Verdict
+	n := &Note{ID: v.ID, Opened: v.Opened.UTC(), Fault: string(v.Class), GPUs: []string{},
+		Radius: v.Radius.String(), Action: v.Action.String(), Step: i.next()}
+	for _, g := range v.GPUs {
+		if g.UUID != "" {
+			n.GPUs = append(n.GPUs, g.UUID)
+		} else {
+			n.GPUs = append(n.GPUs, g.PCI.String())
+		}
+	}
+	return n
+}
+
+// healthy counts the GPUs that answer and that no open incident is about.
+func (p *Plan) healthy() int {
+	n := 0
+	for _, g := range p.sources.GPUs {
+		sick := slices.ContainsFunc(p.state.Open, func(i *Incident) bool {
+			return i.sick() && overlap(i.Verdict.GPUs, []fault.Device{g})
+		})
+		if !sick {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *Plan) gpuCondition() Condition {
+	for _, i := range p.ranked() {
+		if i.sick() && !ofLinks(i.Verdict.Class) {
+			return broken(i.Verdict)
+		}
+	}
+	switch {
+	case !p.sources.Polled:
+		return Condition{"Unknown", "DriverNotAsked", "the driver has not answered yet"}
+	case p.sources.Blind != "":
+		return Condition{"Unknown", "DriverNotAsked", "the driver cannot be asked"}
+	case p.sources.Deaf != "":
+		return Condition{"Unknown", "KernelLogDeaf", "the kernel log cannot be heard"}
+	}
+	return Condition{"True", "NoActingFault", "no fault that takes a GPU out of service"}
+}
+
+func (p *Plan) nvlinkCondition() Condition {
+	for _, i := range p.ranked() {
+		if i.sick() && ofLinks(i.Verdict.Class) {
+			return broken(i.Verdict)
+		}
+	}
+	return Condition{"Unknown", "LinksNotPolled", "no link error in the kernel log; link state is not polled"}
+}
+
+// ofLinks says whether a class is about NVLink rather than about its GPU.
+func ofLinks(c fault.Class) bool {
+	code, ok := c.Code()
+	return c.IsSXid() || ok && (code == 74 || code >= 144 && code <= 150)
+}
+
+// broken is a condition whose words stay the same while its cause does.
+func broken(v fault.Verdict) Condition {
+	var names []string
+	for _, g := range v.GPUs {
+		names = append(names, g.String())
+	}
+	return Condition{"False", camel(string(v.Class)), strings.TrimSpace(strings.Join(names, ", ") + " incident " + v.ID)}
+}
+
+// camel turns a class name into a reason, which the API wants in CamelCase.
+func camel(s string) string {
+	var b strings.Builder
+	for _, part := range strings.Split(s, "-") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,87 @@
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// outboxLimit bounds the events that wait for an API server that is away; of
+// more, the oldest are dropped.
+const outboxLimit = 256
+
+// Outbox gives the events that still have to be told, the oldest first.
+func (p *Plan) Outbox() []Event { return slices.Clone(p.state.Outbox) }
+
+// Told takes an event out of the outbox.
+func (p *Plan) Told(key string) {
+	p.state.Outbox = slices.DeleteFunc(p.state.Outbox, func(e Event) bool { return e.Key == key })
+}
+
+// tell puts an event into the outbox. One incident says the same only once, in
+// its words of the moment.
+func (p *Plan) tell(now time.Time, v fault.Verdict, kind, reason, message string) {
+	e := Event{Key: v.ID + "/" + reason, Type: kind, Reason: reason, Message: message}
+	if reason == "VerdictChanged" {
+		e.Key += "/" + v.Action.String()
+	}
+	p.announce(now, e)
+}
+
+// announce puts any event into the outbox.
+func (p *Plan) announce(now time.Time, e Event) {
+	e.At = now
+	for n := range p.state.Outbox {
+		if p.state.Outbox[n].Key == e.Key {
+			p.state.Outbox[n] = e
+			return
+		}
+	}
+	p.state.Outbox = append(p.state.Outbox, e)
+	if n := len(p.state.Outbox); n > outboxLimit {
+		p.state.Outbox = slices.Delete(p.state.Outbox, 0, n-outboxLimit)
+	}
+}
+
+// application tells a program's own fault, once; the node is healthy.
+func (p *Plan) application(now time.Time, v fault.Verdict) {
+	if !v.Closed && v.Root == "" {
+		p.tell(now, v, "Normal", "ApplicationFault", told(v))
+	}
+}
+
+func told(v fault.Verdict) string {
+	where := "node"
+	if len(v.GPUs) > 0 {
+		names := make([]string, len(v.GPUs))
+		for i, g := range v.GPUs {
+			names[i] = g.String()
+		}
+		where = strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s on %s: radius %s, action %s: %s (incident %s)", v.Class, where, v.Radius, v.Action, v.Reason, v.ID)
+}
+
+func quarantineText(v fault.Verdict, owner Owner) string {
+	if owner == OwnerAdministrator {
+		return fmt.Sprintf("tainted for %s (incident %s); the cordon was there before and stays an administrator's", v.Class, v.ID)
+	}
+	return fmt.Sprintf("cordoned and tainted for %s (incident %s)", v.Class, v.ID)
+}
+
+func requestReason(k StepKind) string { return camel(string(k)) + "Requested" }
+
+func requestText(k StepKind, v fault.Verdict) string {
+	when := "now"
+	if v.Drain == fault.DrainWhenIdle {
+		when = "when idle"
+	}
+	text := fmt.Sprintf("%s requested, %s, for %s (incident %s)", k, when, v.Class, v.ID)
+	if k == StepDiag {
+		text = fmt.Sprintf("DCGM diagnostics level %d requested, %s, for %s (incident %s)", v.Diag, when, v.Class, v.ID)
+	}
+	return text
+}

@@ -1,0 +1,135 @@
+package remediate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// StepKind is one thing to be done for an incident.
+type StepKind string
+
+// The steps, in the order of a plan.
+const (
+	StepCordon  StepKind = "cordon"
+	StepDrain   StepKind = "drain"
+	StepReset   StepKind = "reset"
+	StepReboot  StepKind = "reboot"
+	StepReplace StepKind = "replace"
+	StepDiag    StepKind = "diag"
+)
+
+// StepStatus is how far a step is.
+type StepStatus string
+
+// The statuses.
+const (
+	// Pending: written down, not yet seen on the Node.
+	Pending StepStatus = "pending"
+	// Done: seen.
+	Done StepStatus = "done"
+	// Requested: recorded for whoever the site allows to do it.
+	Requested StepStatus = "requested"
+	// WhenIdle: requested, and waits for an idle window.
+	WhenIdle StepStatus = "when-idle"
+	// Held: wanted, but it could not be written down, so nobody is asked.
+	Held StepStatus = "held"
+	// Withdrawn: not wanted any more.
+	Withdrawn StepStatus = "withdrawn"
+)
+
+// Step is one step of an incident's plan.
+type Step struct {
+	Kind   StepKind   `json:"kind"`
+	Status StepStatus `json:"status"`
+	Since  time.Time  `json:"since"`
+}
+
+// Incident is one fault that the plan follows, from its first verdict to its
+// release.
+type Incident struct {
+	Verdict fault.Verdict `json:"verdict"`
+	State   NodeState     `json:"state"`
+	// Claimed: the node shall be out of service for it.
+	Claimed bool `json:"claimed"`
+	// Contained: the Node has shown cordon, taint and mark for it.
+	Contained bool `json:"contained"`
+	// Released: an administrator put the node back, and that stands.
+	Released bool   `json:"released"`
+	Steps    []Step `json:"steps,omitempty"`
+	// Until is when the probation ends.
+	Until time.Time `json:"until,omitzero"`
+	// Ended is when it was over.
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// holds says whether the incident keeps the node out of service.
+func (i *Incident) holds() bool { return i.Claimed && !i.Released }
+
+// sick says whether the GPUs of the incident are not to be counted on.
+func (i *Incident) sick() bool {
+	return i.State != Probation && (i.Verdict.Acts() || i.Claimed && !i.Verdict.Closed)
+}
+
+// step finds a step by kind.
+func (i *Incident) step(k StepKind) *Step {
+	for n := range i.Steps {
+		if i.Steps[n].Kind == k {
+			return &i.Steps[n]
+		}
+	}
+	return nil
+}
+
+// want sets a step's status, adding it where it is missing, and says whether
+// that was news.
+func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {
+	if have := i.step(k); have != nil {
+		asked := have.Status == Requested || have.Status == WhenIdle
+		if have.Status == s || have.Status == Done || asked && s == Held {
+			return false
+		}
+		have.Status, have.Since = s, now
+		return true
+	}
+	i.Steps = append(i.Steps, Step{Kind: k, Status: s, Since: now})
+	return true
+}
+
+// requests gives the steps that a verdict asks of others, in order.
+func requests(v fault.Verdict) []StepKind {
+	var ks []StepKind
+	if v.Drain != fault.DrainNever && v.Action > fault.Cordon {
+		ks = append(ks, StepDrain)
+	}
+	switch max(v.Action, v.Later) {
+	case fault.Reset:
+		ks = append(ks, StepReset)
+	case fault.Reboot:
+		ks = append(ks, StepReboot)
+	case fault.Replace:
+		ks = append(ks, StepReplace)
+	}
+	if v.Diag > 0 && max(v.Action, v.Later) >= fault.Diag {
+		ks = append(ks, StepDiag)
+	}
+	return ks
+}
+
+// next names the first step that is still wanted, for the mark on the Node.
+func (i *Incident) next() string {
+	for _, s := range i.Steps {
+		if s.Kind != StepCordon && (s.Status == Requested || s.Status == WhenIdle || s.Status == Held) {
+			return string(s.Kind) + "-" + string(s.Status)
+		}
+	}
+	return string(i.State)
+}
+
+// clone is a copy that shares nothing that changes.
+func (i *Incident) clone() Incident {
+	c := *i
+	c.Steps = slices.Clone(i.Steps)
+	return c
+}

@@ -1,0 +1,123 @@
+package remediate
+
+import "time"
+
+// The public keys on the Node object.
+const (
+	Prefix          = "gpuhealthd.io/"
+	LabelState      = Prefix + "state"
+	LabelFault      = Prefix + "fault"
+	LabelRadius     = Prefix + "radius"
+	LabelGPUs       = Prefix + "gpus-healthy"
+	LabelDomain     = Prefix + "nvlink-domain"
+	TaintQuarantine = Prefix + "quarantine"
+	NoteAnnotation  = Prefix + "incident"
+	ConditionGPU    = "GPUHealthy"
+	ConditionNVLink = "NVLinkHealthy"
+)
+
+// NodeState is the value of the state label.
+type NodeState string
+
+// The states a node can be in, by the public contract.
+const (
+	Healthy     NodeState = "healthy"
+	Suspect     NodeState = "suspect"
+	Quarantined NodeState = "quarantined"
+	Draining    NodeState = "draining"
+	Repairing   NodeState = "repairing"
+	Probation   NodeState = "probation"
+	Failed      NodeState = "failed"
+)
+
+// Owner says whose the cordon is.
+type Owner string
+
+// The two owners. A node that was cordoned before its incident opened is the
+// administrator's, and stays cordoned when the incident ends.
+const (
+	OwnerAgent         Owner = "gpuhealthd"
+	OwnerAdministrator Owner = "administrator"
+)
+
+// Note is the incident annotation: the mark that a cordon is claimed.
+type Note struct {
+	ID     string    `json:"id"`
+	Opened time.Time `json:"opened"`
+	Fault  string    `json:"fault"`
+	GPUs   []string  `json:"gpus"`
+	Radius string    `json:"radius"`
+	Action string    `json:"action"`
+	Step   string    `json:"step"`
+	Owner  Owner     `json:"owner,omitempty"`
+}
+
+// Condition is one node condition of ours.
+type Condition struct {
+	// Status is True, False or Unknown, as in the API.
+	Status string `json:"status"`
+	// Reason is stable while the cause is, in CamelCase as the API wants it.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Desired is all that the Node object shall say. It is a level, not an edge.
+type Desired struct {
+	State NodeState `json:"state"`
+	// Fault and Radius are empty when there is nothing to say.
+	Fault  string `json:"fault,omitempty"`
+	Radius string `json:"radius,omitempty"`
+	// GPUsHealthy is a count; nil while it is not known.
+	GPUsHealthy *int `json:"gpusHealthy,omitempty"`
+	// Domain is the hash of an NVL72 domain and clique; empty elsewhere.
+	Domain string `json:"domain,omitempty"`
+	// Quarantine asks for cordon, taint and mark.
+	Quarantine bool `json:"quarantine"`
+	// Note is the mark to set while an incident is claimed.
+	Note   *Note     `json:"note,omitempty"`
+	GPU    Condition `json:"gpu"`
+	NVLink Condition `json:"nvlink"`
+}
+
+// Observed is what the Node object says of us.
+type Observed struct {
+	// Exists is false when there is no such Node.
+	Exists        bool   `json:"exists"`
+	UID           string `json:"uid,omitempty"`
+	Unschedulable bool   `json:"unschedulable"`
+	Tainted       bool   `json:"tainted"`
+	Note          *Note  `json:"note,omitempty"`
+}
+
+// Claim decides what a write may do to the cordon, given what the Node says
+// now. It is the one place where ownership is settled.
+func Claim(want Desired, have Observed) (cordon bool, owner Owner, released bool) {
+	if !want.Quarantine || want.Note == nil {
+		ours := have.Note != nil && have.Note.Owner == OwnerAgent
+		return have.Unschedulable && !ours, "", false
+	}
+	if have.Note == nil {
+		if have.Unschedulable {
+			return true, OwnerAdministrator, false
+		}
+		return true, OwnerAgent, false
+	}
+	if !have.Unschedulable {
+		if have.Note.ID == want.Note.ID {
+			return false, have.Note.Owner, true
+		}
+		return true, OwnerAgent, false
+	}
+	return true, have.Note.Owner, false
+}
+
+// Event is one thing to tell in the API's events, once.
+type Event struct {
+	// Key makes the event's name: the same key is the same event.
+	Key string `json:"key"`
+	// Type is Normal or Warning.
+	Type    string    `json:"type"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	At      time.Time `json:"at"`
+}

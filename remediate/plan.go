@@ -1,0 +1,296 @@
+package remediate
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// historyLimit bounds the incidents that are kept after their end.
+const historyLimit = 64
+
+// Sources is how well the node can be seen.
+type Sources struct {
+	// Polled says that the driver has answered at least once.
+	Polled bool `json:"polled"`
+	// GPUs are those that answered at the last poll.
+	GPUs []fault.Device `json:"gpus"`
+	// Deaf is why the kernel log is not heard; empty when it is.
+	Deaf string `json:"deaf,omitempty"`
+	// Blind is why the driver is not asked; empty when it is.
+	Blind string `json:"blind,omitempty"`
+	// Store is why nothing can be written down, with the remedy; empty when it
+	// can. Nothing destructive is then asked for.
+	Store string `json:"store,omitempty"`
+}
+
+// Plan is the state machine over a node's incidents. It is not safe for
+// concurrent use.
+type Plan struct {
+	policy  Policy
+	state   state
+	sources Sources
+}
+
+// state is the saved form.
+type state struct {
+	Open    []*Incident `json:"open"`
+	History []Incident  `json:"history"`
+	Outbox  []Event     `json:"-"`
+	UID     string      `json:"uid"`
+}
+
+// NewPlan makes a plan with no incident.
+func NewPlan(policy Policy) *Plan { return &Plan{policy: policy} }
+
+// Snapshot gives the plan's memory as JSON, without the outbox, which is saved
+// event by event.
+func (p *Plan) Snapshot() ([]byte, error) {
+	data, err := json.Marshal(p.state)
+	if err != nil {
+		return nil, fmt.Errorf("save the plan: %w", err)
+	}
+	return data, nil
+}
+
+// RestorePlan makes a plan from a Snapshot and the outbox of that moment.
+func RestorePlan(policy Policy, data []byte, outbox []Event) (*Plan, error) {
+	p := NewPlan(policy)
+	if err := json.Unmarshal(data, &p.state); err != nil {
+		return nil, fmt.Errorf("read the plan's snapshot: %w", err)
+	}
+	p.state.Outbox = slices.Clone(outbox)
+	return p, nil
+}
+
+// Incidents gives copies of the open incidents, the worst first.
+func (p *Plan) Incidents() []Incident {
+	var is []Incident
+	for _, i := range p.ranked() {
+		is = append(is, i.clone())
+	}
+	return is
+}
+
+// History gives the ended incidents, the newest last.
+func (p *Plan) History() []Incident { return slices.Clone(p.state.History) }
+
+// Sources takes in how well the node can be seen, and whether the plan can be
+// written down.
+func (p *Plan) Sources(now time.Time, s Sources) {
+	had := p.sources.Store
+	p.sources = s
+	if (had == "") == (s.Store == "") {
+		return
+	}
+	if s.Store != "" {
+		p.announce(now, Event{Key: "store/broken", Type: "Warning", Reason: "StoreBroken", Message: s.Store})
+	} else {
+		p.announce(now, Event{Key: "store/mended", Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
+	}
+	for _, i := range p.state.Open {
+		if i.State != Probation {
+			p.act(now, i)
+		}
+	}
+}
+
+// Verdict takes in what the judge holds of an episode.
+func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
+	if !v.Hardware {
+		p.application(now, v)
+		return
+	}
+	i := p.find(v.ID)
+	if i == nil {
+		if v.Closed || v.Root != "" {
+			return
+		}
+		i = &Incident{State: Suspect}
+		p.state.Open = append(p.state.Open, i)
+		p.tell(now, v, "Warning", "FaultDetected", told(v))
+	}
+	before := i.Verdict
+	i.Verdict = v
+	switch {
+	case v.Root != "":
+		p.end(now, i)
+	case v.Closed:
+		p.over(now, i)
+	default:
+		p.act(now, i)
+		if before.ID != "" && before.Action != v.Action {
+			p.tell(now, v, "Warning", "VerdictChanged", told(v))
+		}
+	}
+}
+
+// act claims the node for a verdict that wants that, and records what others
+// are asked for.
+func (p *Plan) act(now time.Time, i *Incident) {
+	v := i.Verdict
+	if i.Released {
+		return
+	}
+	if v.Acts() && p.policy.Mode != Observe {
+		i.Claimed = true
+		if i.State = Quarantined; v.Action == fault.Replace {
+			i.State = Failed
+		}
+		if i.step(StepCordon) == nil {
+			i.want(now, StepCordon, Pending)
+		}
+		p.supersede(now, i)
+	}
+	wanted := requests(v)
+	for _, k := range []StepKind{StepDrain, StepReset, StepReboot, StepReplace, StepDiag} {
+		switch {
+		case slices.Contains(wanted, k):
+			if status := p.status(v); i.want(now, k, status) && status != Held {
+				p.tell(now, v, "Normal", requestReason(k), requestText(k, v))
+			}
+		case i.step(k) != nil:
+			i.want(now, k, Withdrawn)
+		}
+	}
+}
+
+// status says how a step may be asked for at present.
+func (p *Plan) status(v fault.Verdict) StepStatus {
+	switch {
+	case p.sources.Store != "":
+		return Held
+	case v.Drain == fault.DrainWhenIdle:
+		return WhenIdle
+	}
+	return Requested
+}
+
+// over begins the probation of an incident that took the node out of service,
+// and ends any other.
+func (p *Plan) over(now time.Time, i *Incident) {
+	for n := range i.Steps {
+		if i.Steps[n].Status != Done {
+			i.Steps[n].Status, i.Steps[n].Since = Withdrawn, now
+		}
+	}
+	if !i.holds() || p.policy.Probation <= 0 {
+		p.tell(now, i.Verdict, "Normal", "FaultOver", told(i.Verdict))
+		p.end(now, i)
+		return
+	}
+	i.State, i.Until = Probation, now.Add(p.policy.Probation)
+	p.tell(now, i.Verdict, "Normal", "ProbationStarted",
+		fmt.Sprintf("%s is over; the node goes back to service after %s without a new fault", i.Verdict.Class, p.policy.Probation))
+}
+
+// supersede ends the probation of an older incident on the same GPUs: the new
+// one carries on.
+func (p *Plan) supersede(now time.Time, i *Incident) {
+	for _, other := range slices.Clone(p.state.Open) {
+		if other != i && other.State == Probation && overlap(other.Verdict.GPUs, i.Verdict.GPUs) {
+			p.end(now, other)
+		}
+	}
+}
+
+func overlap(a, b []fault.Device) bool {
+	return slices.ContainsFunc(a, func(d fault.Device) bool {
+		return slices.ContainsFunc(b, func(e fault.Device) bool { return d.PCI == e.PCI })
+	})
+}
+
+// Tick ends the probations that have been served.
+func (p *Plan) Tick(now time.Time) {
+	for _, i := range slices.Clone(p.state.Open) {
+		if i.State == Probation && !now.Before(i.Until) {
+			p.tell(now, i.Verdict, "Normal", "ProbationServed", string(i.Verdict.Class)+" is over, and the probation is served")
+			p.end(now, i)
+		}
+	}
+}
+
+// Node takes in what the Node object says. An administrator's uncordon ends
+// the claim of every incident that had the node contained.
+func (p *Plan) Node(now time.Time, o Observed) {
+	if !o.Exists {
+		return
+	}
+	if p.state.UID != o.UID {
+		for _, i := range p.state.Open {
+			i.Contained = false
+		}
+		p.state.UID = o.UID
+	}
+	for _, i := range slices.Clone(p.state.Open) {
+		if !i.holds() {
+			continue
+		}
+		marked := o.Note != nil && o.Note.ID == i.Verdict.ID
+		switch {
+		case o.Unschedulable && o.Note != nil && o.Tainted:
+			i.Contained = true
+			if s := i.step(StepCordon); s != nil && s.Status != Done {
+				s.Status, s.Since = Done, now
+				p.tell(now, i.Verdict, "Warning", "NodeQuarantined", quarantineText(i.Verdict, o.Note.Owner))
+			}
+		case !o.Unschedulable && (i.Contained || marked):
+			p.release(now, i)
+		}
+	}
+}
+
+// release lets an administrator's uncordon stand for this incident.
+func (p *Plan) release(now time.Time, i *Incident) {
+	i.Released, i.State = true, Suspect
+	for n := range i.Steps {
+		if i.Steps[n].Status != Done {
+			i.Steps[n].Status, i.Steps[n].Since = Withdrawn, now
+		}
+	}
+	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
+		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
+	if i.Verdict.Closed {
+		p.end(now, i)
+	}
+}
+
+func (p *Plan) end(now time.Time, i *Incident) {
+	i.Ended = now
+	p.state.Open = slices.DeleteFunc(p.state.Open, func(o *Incident) bool { return o == i })
+	p.state.History = append(p.state.History, i.clone())
+	if n := len(p.state.History); n > historyLimit {
+		p.state.History = slices.Delete(p.state.History, 0, n-historyLimit)
+	}
+}
+
+func (p *Plan) find(id string) *Incident {
+	for _, i := range p.state.Open {
+		if i.Verdict.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// ranked gives the open incidents, the one to be shown first.
+func (p *Plan) ranked() []*Incident {
+	is := slices.Clone(p.state.Open)
+	slices.SortStableFunc(is, func(a, b *Incident) int {
+		return cmp.Or(
+			cmp.Compare(severity(b.State), severity(a.State)),
+			cmp.Compare(b.Verdict.Action, a.Verdict.Action),
+			cmp.Compare(b.Verdict.Radius, a.Verdict.Radius),
+			a.Verdict.Opened.Compare(b.Verdict.Opened))
+	})
+	return is
+}
+
+// severity orders the states: what the node's label shows is the worst.
+func severity(s NodeState) int {
+	return slices.Index([]NodeState{Healthy, Suspect, Probation, Quarantined, Draining, Repairing, Failed}, s)
+}

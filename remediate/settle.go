@@ -1,0 +1,45 @@
+package remediate
+
+import (
+	"maps"
+	"strconv"
+)
+
+// Settle returns what a Node that says have shall say when the wish is
+// applied: cordon, taint and mark, by the rules of Claim. An administrator's
+// uncordon takes our taint too, and leaves the mark: so the release is not
+// forgotten until the plan has heard of it and wishes something else.
+func Settle(want Desired, have Observed) Observed {
+	if have.Note != nil && have.Note.Owner == "" {
+		// A note that owns nothing, of an incident without a cordon so far: that
+		// its Node is schedulable is no administrator's answer to us.
+		have.Note = nil
+	}
+	cordon, owner, released := Claim(want, have)
+	next := Observed{Exists: have.Exists, UID: have.UID, Unschedulable: cordon}
+	switch {
+	case released:
+		next.Note = have.Note
+	case want.Note != nil:
+		note := *want.Note
+		note.Owner = owner
+		next.Note = &note
+		next.Tainted = want.Quarantine
+	}
+	return next
+}
+
+// Labels returns our labels on the Node; one without a value is not there.
+func (d Desired) Labels() map[string]string {
+	labels := map[string]string{
+		LabelState:  string(d.State),
+		LabelFault:  d.Fault,
+		LabelRadius: d.Radius,
+		LabelDomain: d.Domain,
+	}
+	if d.GPUsHealthy != nil {
+		labels[LabelGPUs] = strconv.Itoa(*d.GPUsHealthy)
+	}
+	maps.DeleteFunc(labels, func(_, value string) bool { return value == "" })
+	return labels
+}
