@@ -1,0 +1,114 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// conf is a control file as lines, so that an operator's comments and edits
+// outlive ours.
+type conf struct {
+	lines []string
+}
+
+// nodeSection is what stands above the first "[gpu N]".
+const nodeSection = -1
+
+func parseConf(text []byte) conf {
+	return conf{lines: strings.Split(strings.TrimRight(string(text), "\n"), "\n")}
+}
+
+func (c conf) bytes() []byte { return []byte(strings.Join(c.lines, "\n") + "\n") }
+
+// section gives the lines [from, to) of a GPU or of the node, without the header.
+func (c conf) section(gpu int) (from, to int) {
+	header := fmt.Sprintf("[gpu %d]", gpu)
+	if gpu != nodeSection {
+		from = 1 + slices.IndexFunc(c.lines, func(l string) bool { return strings.TrimSpace(l) == header })
+		if from == 0 {
+			return len(c.lines), len(c.lines)
+		}
+	}
+	for to = from; to < len(c.lines); to++ {
+		if strings.HasPrefix(strings.TrimSpace(c.lines[to]), "[") {
+			break
+		}
+	}
+	return from, to
+}
+
+// count is the number of GPUs.
+func (c conf) count() int {
+	n := 0
+	for _, line := range c.lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "[gpu ") {
+			n++
+		}
+	}
+	return n
+}
+
+// find gives the line of a key, or -1.
+func (c conf) find(gpu int, key string) int {
+	from, to := c.section(gpu)
+	for i := from; i < to; i++ {
+		if k, _, ok := cutLine(c.lines[i]); ok && k == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// get gives a value, "" where the key is not set.
+func (c conf) get(gpu int, key string) string {
+	i := c.find(gpu, key)
+	if i < 0 {
+		return ""
+	}
+	_, value, _ := cutLine(c.lines[i])
+	return value
+}
+
+// set writes a value over the old one, or behind the section's last line.
+func (c *conf) set(gpu int, key, value string) {
+	line := key + " = " + value
+	if i := c.find(gpu, key); i >= 0 {
+		c.lines[i] = line
+		return
+	}
+	from, to := c.section(gpu)
+	for to > from && strings.TrimSpace(c.lines[to-1]) == "" {
+		to--
+	}
+	c.lines = slices.Insert(c.lines, to, line)
+}
+
+// remove takes out the section's lines whose key matches.
+func (c *conf) remove(gpu int, match func(key string) bool) {
+	from, to := c.section(gpu)
+	for i := to - 1; i >= from; i-- {
+		if k, _, ok := cutLine(c.lines[i]); ok && match(k) {
+			c.lines = slices.Delete(c.lines, i, i+1)
+		}
+	}
+}
+
+func isHang(key string) bool { return strings.HasPrefix(key, "hang.") }
+
+// settle writes the healthy value, unless the GPU does not have the thing.
+func (c *conf) settle(gpu int, key, healthy string) {
+	if c.get(gpu, key) != "unsupported" {
+		c.set(gpu, key, healthy)
+	}
+}
+
+// cutLine splits "key = value"; comments and blank lines are not ok.
+func cutLine(line string) (key, value string, ok bool) {
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, "#") {
+		return "", "", false
+	}
+	key, value, ok = strings.Cut(line, "=")
+	return strings.TrimSpace(key), strings.TrimSpace(value), ok
+}
