@@ -1,0 +1,39 @@
+package kernlog
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+)
+
+// DefaultBootIDPath is where Linux tells the id of the running boot.
+const DefaultBootIDPath = "/proc/sys/kernel/random/boot_id"
+
+// maxBootID is above the 36 characters of the kernel's UUID and bounds what a
+// wrong path can bring into every position.
+const maxBootID = 64
+
+// Position is a place in the kernel log that survives a restart: the last
+// record read. The zero value says that nothing was read yet.
+type Position struct {
+	// BootID is the boot that Sequence counts in.
+	BootID string
+	// Sequence is the kernel's number of the record; it begins at 0 in each boot.
+	Sequence uint64
+}
+
+// BootID reads the id of the running boot from path, DefaultBootIDPath on a
+// real node.
+func BootID(path string) (string, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("boot id: %w", err)
+	}
+	id := bytes.TrimSpace(raw)
+	if len(id) == 0 || len(id) > maxBootID || bytes.ContainsFunc(id, notInID) {
+		return "", fmt.Errorf("boot id: %s holds %.80q, not an id of 1 to %d characters", path, raw, maxBootID)
+	}
+	return string(id), nil
+}
+
+func notInID(r rune) bool { return r <= ' ' || r > '~' }
