@@ -1,0 +1,48 @@
+package nvml
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// Config is how the child is started and what is expected of it.
+type Config struct {
+	// Command is the child's argument vector; empty is this executable with
+	// "probe nvml --period … --deadline …".
+	Command []string
+	// Env is added to the child's environment.
+	Env []string
+	// Lock is a file that the child holds locked while it lives, so that an
+	// agent which was killed and comes back starts none beside one that is
+	// stuck. Empty is no such protection.
+	Lock string
+	// Period is between polls, 5 s if 0. Deadline is for one driver call, 3 s
+	// if 0.
+	Period, Deadline time.Duration
+}
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Period == 0 {
+		cfg.Period = 5 * time.Second
+	}
+	if cfg.Deadline == 0 {
+		cfg.Deadline = 3 * time.Second
+	}
+	return cfg
+}
+
+// lean is the environment that keeps the child small: it does little and is
+// never in a hurry.
+var lean = []string{"GOMAXPROCS=2", "GOGC=25"}
+
+func (cfg Config) argv() ([]string, error) {
+	if len(cfg.Command) > 0 {
+		return cfg.Command, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find our own executable: %w", err)
+	}
+	return []string{self, "probe", "nvml", "--period", cfg.Period.String(), "--deadline", cfg.Deadline.String()}, nil
+}

@@ -1,0 +1,53 @@
+package nvml
+
+import (
+	"bytes"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// died reads a process's end.
+func died(status syscall.WaitStatus, stderr []byte) Died {
+	d := Died{Exit: status.ExitStatus(), Stderr: strings.TrimSpace(strings.ToValidUTF8(string(stderr), "?"))}
+	if status.Signaled() {
+		d.Exit, d.Signal = -1, unix.SignalName(status.Signal())
+	}
+	if d.Exit == 127 {
+		d.Symbol = missingSymbol(stderr)
+	}
+	return d
+}
+
+// missingSymbol reads the dynamic linker's last words, "…: symbol lookup error:
+// …: undefined symbol: NAME".
+func missingSymbol(stderr []byte) string {
+	_, name, found := bytes.Cut(stderr, []byte("undefined symbol: "))
+	if !found {
+		return ""
+	}
+	end := bytes.IndexFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	if end >= 0 {
+		name = name[:end]
+	}
+	return string(name)
+}
+
+// tailSize is how much of the child's last words is kept.
+const tailSize = 1 << 10
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p[max(0, len(p)-tailSize):]...)
+	if over := len(t.text) - tailSize; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
