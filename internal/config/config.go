@@ -1,0 +1,103 @@
+// Package config reads the daemon's configuration and refuses what it does not
+// understand: an unknown key, a wrong type or a value out of range is an error
+// that names the file, the line and the field. Nothing is guessed.
+package config
+
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// Config is all that a site can decide. The comments in packaging/config.yaml
+// explain it to operators.
+type Config struct {
+	// Node is the name of the Node object; empty takes $NODE_NAME, then the
+	// host's name.
+	Node string `yaml:"node"`
+	// Mode says how far the agent may go: observe or contain.
+	Mode       remediate.Mode `yaml:"mode"`
+	KernelLog  KernelLog      `yaml:"kernelLog"`
+	NVML       NVML           `yaml:"nvml"`
+	Contain    Contain        `yaml:"contain"`
+	Kubernetes Kubernetes     `yaml:"kubernetes"`
+	State      State          `yaml:"state"`
+	HTTP       HTTP           `yaml:"http"`
+	Log        Log            `yaml:"log"`
+	// Actuator is who carries a plan out: kubernetes, or log, which only writes
+	// what it would do.
+	Actuator Actuator `yaml:"actuator"`
+}
+
+// KernelLog says where the kernel is heard.
+type KernelLog struct {
+	// Path is /dev/kmsg, or a file of records in its format.
+	Path string `yaml:"path"`
+	// BootIDPath is the file that holds the boot's id.
+	BootIDPath string `yaml:"bootIDPath"`
+	// AcceptUserspace believes records that user space wrote: for tests only.
+	AcceptUserspace bool `yaml:"acceptUserspace"`
+}
+
+// NVML says how the driver is asked.
+type NVML struct {
+	Enabled bool `yaml:"enabled"`
+	// Period is the time between two polls, at least a second.
+	Period Duration `yaml:"period"`
+	// Deadline is how long one driver call may take, at least 100 ms.
+	Deadline Duration `yaml:"deadline"`
+	// Grace is how long after the start a driver that does not answer is no
+	// fault yet: it may still be loading.
+	Grace Duration `yaml:"grace"`
+}
+
+// Contain says when a contained node comes back.
+type Contain struct {
+	// CleanPolls is how many polls in a row must find a GPU in order.
+	CleanPolls int `yaml:"cleanPolls"`
+	// Probation is how long the node then still stays out of service.
+	Probation Duration `yaml:"probation"`
+}
+
+// Kubernetes says how the API server is reached.
+type Kubernetes struct {
+	// Kubeconfig is a file; empty means the pod's service account.
+	Kubeconfig string `yaml:"kubeconfig"`
+	// StartJitter spreads the watches of a fleet that starts at once. It delays
+	// neither the kernel log nor a cordon.
+	StartJitter Duration `yaml:"startJitter"`
+}
+
+// State says where the memory is.
+type State struct {
+	Path string `yaml:"path"`
+}
+
+// HTTP says where the daemon answers.
+type HTTP struct {
+	// Listen is host:port; empty does not listen.
+	Listen string `yaml:"listen"`
+	// WebConfig is a Prometheus web configuration file (TLS, basic auth).
+	WebConfig string `yaml:"webConfig"`
+}
+
+// Log says how much is logged.
+type Log struct {
+	// Level is debug, info, warn or error.
+	Level Level `yaml:"level"`
+}
+
+// Default is what an empty file means.
+func Default() Config {
+	return Config{
+		Mode:       remediate.Contain,
+		KernelLog:  KernelLog{Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute)},
+		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
+		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
+		State:      State{Path: "/var/lib/gpuhealthd/state.db"},
+		HTTP:       HTTP{Listen: ":9878"},
+		Actuator:   ActuatorKubernetes,
+	}
+}

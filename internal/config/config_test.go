@@ -1,0 +1,114 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"unknown key", "mode: contain\nkernelLog:\n  pathh: /dev/kmsg\n", "c.yaml:3: kernelLog.pathh: unknown key"},
+		{"unknown key at the top", "modus: contain\n", "c.yaml:1: modus: unknown key"},
+		{"wrong type", "contain:\n  cleanPolls: many\n", "c.yaml:2: contain.cleanPolls: cannot unmarshal !!str `many` into int"},
+		{"wrong type, a list", "nvml:\n  enabled: [1]\n", "c.yaml:2: nvml.enabled: cannot unmarshal !!seq into bool"},
+		{"negative duration", "\nnvml:\n  period: -5s\n", "c.yaml:3: nvml.period: -5s is negative"},
+		{"a number without a unit", "nvml:\n  period: 5\n", `c.yaml:2: nvml.period: "5" is not a duration; write it as 90s, 10m or 24h`},
+		{"too short", "nvml:\n  period: 10ms\n", "c.yaml:2: nvml.period: 10ms is less than 1s"},
+		{"unknown mode", "mode: fix\n", `c.yaml:1: mode: "fix" is not observe or contain`},
+		{"unknown actuator", "actuator: shell\n", `c.yaml:1: actuator: "shell" is not kubernetes or log`},
+		{"unknown level", "log:\n  level: loud\n", `c.yaml:2: log.level: "loud" is not debug, info, warn or error`},
+		{"relative path", "state:\n  path: state.db\n", `c.yaml:2: state.path: "state.db" is not an absolute path`},
+		{"zero polls", "contain: {cleanPolls: 0}\n", "c.yaml:1: contain.cleanPolls: 0 is less than 1"},
+		{"no port", "http:\n  listen: localhost\n", `c.yaml:2: http.listen: "localhost" is not host:port`},
+		{"not YAML", "mode: [\n", "c.yaml: yaml: line 1: did not find expected node content"},
+		{"two documents", "mode: contain\n---\nmode: observe\n", "c.yaml: a second YAML document, where one is all that is read"},
+		{"a key twice", "mode: contain\nmode: observe\n", "c.yaml:2: mode: mapping key \"mode\" already defined at line 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("c.yaml", []byte(c.in))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEmptyFileIsTheDefault(t *testing.T) {
+	for _, in := range []string{"", "# nothing\n"} {
+		got, err := Parse("c.yaml", []byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(Default(), got); diff != "" {
+			t.Errorf("%q: (-want +got)\n%s", in, diff)
+		}
+	}
+}
+
+func TestShippedFileIsTheDefault(t *testing.T) {
+	got, err := Load(filepath.Join("..", "..", "packaging", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default(), got); diff != "" {
+		t.Errorf("the shipped file changes a default (-default +file)\n%s", diff)
+	}
+}
+
+func TestShippedFileNamesEveryField(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "packaging", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shipped, all yaml.Node
+	whole, err := yaml.Marshal(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc, into := range map[string]*yaml.Node{string(data): &shipped, string(whole): &all} {
+		if err := yaml.Unmarshal([]byte(doc), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := map[string]bool{}
+	walk(&shipped, "", func(path string, _ int) { named[path] = true })
+	walk(&all, "", func(path string, _ int) {
+		if !named[path] {
+			t.Errorf("packaging/config.yaml does not name %s", path)
+		}
+	})
+}
+
+func TestPrintedConfigReadsBack(t *testing.T) {
+	want := Default()
+	want.NVML.Period = Duration(90 * time.Second)
+	data, err := yaml.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse("printed", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("mode: contain\nnvml: {period: 5s}\n"))
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if c, err := Parse("f", data); err == nil && c.check() != nil {
+			t.Errorf("accepted what check refuses: %q", data)
+		}
+	})
+}

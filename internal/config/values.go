@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Duration is a time.Duration written as 90s, 10m or 24h; never negative.
+type Duration time.Duration
+
+// UnmarshalYAML reads a duration and refuses a number without a unit.
+func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
+	v, err := time.ParseDuration(n.Value)
+	if err != nil || n.Kind != yaml.ScalarNode {
+		return fmt.Errorf("line %d: %q is not a duration; write it as 90s, 10m or 24h", n.Line, n.Value)
+	}
+	if v < 0 {
+		return fmt.Errorf("line %d: %s is negative", n.Line, n.Value)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalYAML writes the duration as UnmarshalYAML reads it.
+func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
+
+// Level is a slog level.
+type Level slog.Level
+
+// UnmarshalYAML reads debug, info, warn or error.
+func (l *Level) UnmarshalYAML(n *yaml.Node) error {
+	switch n.Value {
+	case "debug":
+		*l = Level(slog.LevelDebug)
+	case "info":
+		*l = Level(slog.LevelInfo)
+	case "warn":
+		*l = Level(slog.LevelWarn)
+	case "error":
+		*l = Level(slog.LevelError)
+	default:
+		return fmt.Errorf("line %d: %q is not debug, info, warn or error", n.Line, n.Value)
+	}
+	return nil
+}
+
+// MarshalYAML writes the level as UnmarshalYAML reads it.
+func (l Level) MarshalYAML() (any, error) {
+	return map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info",
+		slog.LevelWarn: "warn", slog.LevelError: "error"}[slog.Level(l)], nil
+}
+
+// Actuator is who carries a plan out.
+type Actuator string
+
+// The actuators.
+const (
+	ActuatorKubernetes Actuator = "kubernetes"
+	ActuatorLog        Actuator = "log"
+)
+
+// UnmarshalYAML reads an actuator's name.
+func (a *Actuator) UnmarshalYAML(n *yaml.Node) error {
+	switch Actuator(n.Value) {
+	case ActuatorKubernetes, ActuatorLog:
+		*a = Actuator(n.Value)
+		return nil
+	}
+	return fmt.Errorf("line %d: %q is not kubernetes or log", n.Line, n.Value)
+}
