@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// Actuator makes the Node say what the plan wants. Both methods may be called
+// any number of times with the same argument.
+type Actuator interface {
+	Apply(ctx context.Context, want remediate.Desired) (remediate.Observed, error)
+	Emit(ctx context.Context, e remediate.Event) error
+}
+
+// Watcher tells of changes that others make to the Node.
+type Watcher interface {
+	Watch(ctx context.Context, changed func())
+}
+
+// Driver asks the GPUs; nil where nobody does.
+type Driver interface {
+	Run(ctx context.Context, out func(nvml.Report)) error
+	Poll()
+}
+
+// Options are what an Agent is made of.
+type Options struct {
+	Log      *slog.Logger
+	Policy   remediate.Policy
+	Judge    fault.Config
+	Kernel   kernlog.Config
+	Driver   Driver
+	Actuator Actuator
+	// Watcher may be nil.
+	Watcher Watcher
+	// StatePath is the store's file.
+	StatePath string
+	// Grace is how long a driver that does not answer is no fault yet.
+	Grace time.Duration
+	// Metrics counts what happens.
+	Metrics *Metrics
+}
+
+// Agent is the daemon.
+type Agent struct {
+	opts   Options
+	log    *slog.Logger
+	core   *core
+	reader *kernlog.Reader
+	act    *actor
+}
+
+// New makes an agent and reads its memory. A memory that cannot be used is no
+// error: the agent then detects and contains, holds what is destructive, and
+// says so.
+func New(opts Options) (*Agent, error) {
+	boot, err := kernlog.BootID(opts.Kernel.BootIDPath)
+	if err != nil {
+		return nil, err
+	}
+	c := newCore(opts, boot)
+	opts.Kernel.From = c.memory.position
+	reader, err := kernlog.New(opts.Kernel)
+	if err != nil {
+		return nil, fmt.Errorf("open the kernel log: %w", err)
+	}
+	a := &Agent{opts: opts, log: opts.Log, core: c, reader: reader}
+	a.act = newActor(opts, c)
+	c.hearing = reader.State
+	c.publish = a.act.want
+	if opts.Driver != nil {
+		c.poll = opts.Driver.Poll
+	}
+	return a, nil
+}
+
+// Run works until ctx is done. It returns an error only where the agent cannot
+// go on.
+func (a *Agent) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var failed error
+	wg.Go(func() {
+		if err := a.reader.Run(ctx, a.hear(ctx)); err != nil && !errors.Is(err, context.Canceled) {
+			failed = fmt.Errorf("kernel log: %w", err)
+			cancel()
+		}
+	})
+	if a.opts.Driver != nil {
+		wg.Go(func() {
+			if err := a.opts.Driver.Run(ctx, a.ask(ctx)); err != nil {
+				a.log.Error("the NVML child is left behind", "error", err)
+			}
+		})
+	}
+	if a.opts.Watcher != nil {
+		wg.Go(func() { a.opts.Watcher.Watch(ctx, a.act.poke) })
+	}
+	wg.Go(func() { a.act.run(ctx) })
+	a.core.run(ctx)
+	wg.Wait()
+	return errors.Join(failed, a.core.memory.close())
+}
+
+// Status is the agent's present state, for people and for readiness.
+func (a *Agent) Status() Status { return a.core.status() }

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// tickEvery is how often the core lets time pass.
+const tickEvery = time.Second
+
+// Of a flood of lines so many a second are told, after so many at once.
+const (
+	chatterRate  = 10
+	chatterBurst = 100
+)
+
+// message is what sources and actuator say to the core.
+type message interface{ isMessage() }
+
+// heard is a batch of kernel records.
+type heard struct {
+	facts    []fault.Observation
+	texts    []string
+	position kernlog.Position
+	at       time.Time
+}
+
+// asked is one report of the driver's child.
+type asked struct{ report nvml.Report }
+
+// nodeSeen is what the Node object says.
+type nodeSeen struct{ observed remediate.Observed }
+
+// told is an event that has reached the API server.
+type told struct{ key string }
+
+func (heard) isMessage()    {}
+func (asked) isMessage()    {}
+func (nodeSeen) isMessage() {}
+func (told) isMessage()     {}
+
+// core owns the judge and the plan.
+type core struct {
+	log     *slog.Logger
+	metrics *Metrics
+	opts    Options
+	inbox   chan message
+	judge   *fault.Judge
+	plan    *remediate.Plan
+	memory  *memory
+	sources remediate.Sources
+	// began is the start, answered the driver's last whole answer.
+	began, answered time.Time
+	hearing         func() kernlog.State
+	publish         func(remediate.Desired, []remediate.Event)
+	poll            func()
+	// chatter bounds how many lines of a flood are told.
+	chatter *rate.Limiter
+	// trouble is the actuator's last, nil when it has none.
+	trouble atomic.Pointer[Trouble]
+	boot    string
+	shown   atomic.Pointer[Status]
+	beat    atomic.Int64
+}
+
+func newCore(opts Options, boot string) *core {
+	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
+		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {},
+		chatter: rate.NewLimiter(chatterRate, chatterBurst), boot: boot,
+		hearing: func() kernlog.State { return kernlog.State{} }}
+	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
+	c.judge, c.plan = c.memory.restore(opts)
+	c.verdicts(time.Now(), c.judge.Step(time.Now(), fault.Observation{Fact: fault.Boot{ID: boot}}))
+	c.settle(time.Now())
+	return c
+}
+
+// tell hands a message to the core, unless ctx is done first.
+func (c *core) tell(ctx context.Context, m message) {
+	select {
+	case c.inbox <- m:
+	case <-ctx.Done():
+	}
+}
+
+// run is the core's loop.
+func (c *core) run(ctx context.Context) {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	c.settle(time.Now())
+	for {
+		select {
+		case m := <-c.inbox:
+			c.take(time.Now(), m)
+		case <-tick.C:
+			c.tick(time.Now())
+		case <-ctx.Done():
+			c.memory.flush(time.Now(), c.judge, c.plan)
+			return
+		}
+		c.beat.Store(time.Now().UnixNano())
+	}
+}
+
+// take handles one message.
+func (c *core) take(now time.Time, m message) {
+	switch m := m.(type) {
+	case heard:
+		for i, o := range m.facts {
+			c.line(o, m.texts[i])
+			if b, ok := o.Fact.(fault.Boot); ok {
+				c.boot = b.ID
+			}
+			c.verdicts(now, c.judge.Step(now, o))
+		}
+		c.memory.position = m.position
+		c.metrics.judged(len(m.facts), time.Since(m.at))
+	case asked:
+		c.answer(now, m.report)
+	case nodeSeen:
+		c.plan.Node(now, m.observed)
+	case told:
+		c.plan.Told(m.key)
+	}
+	c.settle(now)
+}
+
+// tick lets time pass for the judge and the plan.
+func (c *core) tick(now time.Time) {
+	c.verdicts(now, c.judge.Tick(now))
+	c.plan.Tick(now)
+	c.settle(now)
+}
+
+// verdicts hands what the judge has changed to the plan, and tells it.
+func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
+	for _, v := range vs {
+		c.metrics.verdict(v)
+		c.log.Info("verdict", "id", v.ID, "fault", v.Class, "action", v.Action.String(), "radius", v.Radius.String(),
+			"gpus", names(v.GPUs), "affected", len(v.Affected), "hard", v.Hard, "count", v.Count, "root", v.Root, "reason", v.Reason)
+		c.plan.Verdict(now, v)
+	}
+}
+
+// settle writes down what has changed, and only then has it carried out.
+func (c *core) settle(now time.Time) {
+	c.sources.Deaf = c.hearing().Deaf
+	c.sources.Store = c.memory.trouble()
+	c.plan.Sources(now, c.sources)
+	c.memory.save(now, c.judge, c.plan)
+	c.show()
+	if c.plan.Ready() {
+		c.publish(c.plan.Desired(), c.plan.Outbox())
+	}
+}
+
+func names(ds []fault.Device) []string {
+	ns := make([]string, len(ds))
+	for i, d := range ds {
+		ns[i] = d.String()
+	}
+	return ns
+}

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// Status is the agent's state at one moment, as /api/v1/status gives it.
+type Status struct {
+	At     time.Time      `json:"at"`
+	BootID string         `json:"bootID"`
+	Mode   remediate.Mode `json:"mode"`
+	// Node is what the Node object shall say; nil while nothing is known yet.
+	Node      *remediate.Desired   `json:"node,omitempty"`
+	Incidents []remediate.Incident `json:"incidents"`
+	History   []remediate.Incident `json:"history"`
+	GPUs      []inventory.GPU      `json:"gpus"`
+	KernelLog kernlog.State        `json:"kernelLog"`
+	Driver    DriverStatus         `json:"driver"`
+	// Store is why nothing can be written down; empty when it can.
+	Store string `json:"store,omitempty"`
+	// API is the actuator's present trouble; nil when it has none.
+	API *Trouble `json:"api,omitempty"`
+	// Waiting counts the events that have not been told yet.
+	Waiting int `json:"waiting"`
+}
+
+// DriverStatus says how the driver is asked.
+type DriverStatus struct {
+	Enabled  bool      `json:"enabled"`
+	Answered time.Time `json:"answered,omitzero"`
+	Blind    string    `json:"blind,omitempty"`
+}
+
+// Trouble is an error and when it came last.
+type Trouble struct {
+	Error string    `json:"error"`
+	At    time.Time `json:"at"`
+}
+
+// show publishes the state for status, which may ask from any goroutine.
+func (c *core) show() {
+	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
+		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
+		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.sources.Blind}}
+	if c.plan.Ready() {
+		d := c.plan.Desired()
+		s.Node = &d
+	}
+	c.shown.Store(s)
+	c.metrics.show(s)
+}
+
+func (c *core) status() Status {
+	s := *c.shown.Load()
+	s.KernelLog = c.hearing()
+	s.API = c.trouble.Load()
+	return s
+}
+
+// NotReady says which sources do not work, in words; none when all do.
+func (s Status) NotReady() []string {
+	var why []string
+	if s.KernelLog.Deaf != "" {
+		why = append(why, "kernel log: "+s.KernelLog.Deaf)
+	}
+	switch d := s.Driver; {
+	case !d.Enabled:
+	case d.Blind != "":
+		why = append(why, "driver: "+d.Blind)
+	case d.Answered.IsZero():
+		why = append(why, "driver: has not answered yet")
+	}
+	if s.Store != "" {
+		why = append(why, "store: "+s.Store)
+	}
+	return why
+}
+
+// stalled is how long the core may be busy with one thing.
+const stalled = 20 * time.Second
+
+// Alive is nil while the core's loop turns.
+func (a *Agent) Alive() error {
+	beat := time.Unix(0, a.core.beat.Load())
+	if quiet := time.Since(beat); quiet > stalled {
+		return fmt.Errorf("the core has not turned for %s", quiet.Round(time.Second))
+	}
+	return nil
+}
