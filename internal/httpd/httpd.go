@@ -1,0 +1,65 @@
+// Package httpd is where the daemon answers: /metrics for Prometheus, /healthz
+// for whoever restarts it, /readyz for whoever relies on its sources, and
+// /api/v1/status for people and their tools. All of it is read only.
+package httpd
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+)
+
+// Agent is what is shown.
+type Agent interface {
+	Status() agent.Status
+	Alive() error
+}
+
+// Handler answers for an agent whose metrics are in reg.
+func Handler(a Agent, reg *prometheus.Registry, version string) (http.Handler, error) {
+	landing, err := web.NewLandingPage(web.LandingConfig{
+		Name:        "gpuhealthd",
+		Description: "GPU health on this node: what is broken, how far it reaches, what is done about it.",
+		Version:     version,
+		Links: []web.LandingLinks{
+			{Address: "/api/v1/status", Text: "Status", Description: "the node's state as JSON; gpuhealthd status shows it as text"},
+			{Address: "/metrics", Text: "Metrics"},
+			{Address: "/healthz", Text: "Health", Description: "of this process"},
+			{Address: "/readyz", Text: "Readiness", Description: "of its sources"},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("landing page: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", landing)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg, MaxRequestsInFlight: 4}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := a.Alive(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if why := a.Status().NotReady(); len(why) > 0 {
+			http.Error(w, strings.Join(why, "\n"), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		_ = enc.Encode(a.Status()) // the client is gone: nobody to tell
+	})
+	return mux, nil
+}
