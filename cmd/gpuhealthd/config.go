@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+)
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Check and show a configuration"}
+	validate := &cobra.Command{
+		Use: "validate FILE", Short: "Check a file; exit 2 names what is wrong with it", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := config.Load(args[0]); err != nil {
+				return exitError{2, err}
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: valid\n", args[0])
+			return err
+		},
+	}
+	var asJSON bool
+	show := &cobra.Command{
+		Use: "print [FILE]", Short: "Print every value that a file, or no file, amounts to", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c := config.Default()
+			var err error
+			if len(args) == 1 {
+				if c, err = config.Load(args[0]); err != nil {
+					return exitError{2, err}
+				}
+			}
+			return printConfig(cmd, c, asJSON)
+		},
+	}
+	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.AddCommand(validate, show)
+	return cmd
+}
+
+func printConfig(cmd *cobra.Command, c config.Config, asJSON bool) error {
+	data, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		_, err = cmd.OutOrStdout().Write(data)
+		return err
+	}
+	var tree map[string]any
+	if err := yaml.Unmarshal(data, &tree); err != nil {
+		return err
+	}
+	return json.NewEncoder(cmd.OutOrStdout()).Encode(tree)
+}

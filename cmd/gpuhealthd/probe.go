@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml/probe"
+)
+
+func probeCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "probe", Short: "Ask a driver library (the daemon starts this)", Hidden: true}
+	var cfg probe.Config
+	nvml := &cobra.Command{
+		Use: "nvml", Short: "Ask NVML; JSON lines on standard output until standard input ends", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			return probe.Run(ctx, os.Stdin, os.Stdout, cfg)
+		},
+	}
+	nvml.Flags().DurationVar(&cfg.Period, "period", 5*time.Second, "time between two polls")
+	nvml.Flags().DurationVar(&cfg.Deadline, "deadline", 3*time.Second, "how long one driver call may take")
+	cmd.AddCommand(nvml)
+	return cmd
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "0.1.0-dev"
+
+// exitError is an error with an exit status of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string { return e.err.Error() }
+func (e exitError) Unwrap() error { return e.err }
+
+// exitCode is 2 for what a command could not read, 1 for any other error.
+func exitCode(err error) int {
+	var e exitError
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return 1
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gpuhealthd",
+		Short: "GPU health on one node: what is broken, how far it reaches, what to do about it",
+		Long: `gpuhealthd hears the kernel log and asks the NVIDIA driver, decides what is
+broken and how far the damage reaches, and takes the node out of service when
+it must. It never kills a process, resets a GPU or reboots a host by itself:
+in mode contain it cordons, taints and labels, and requests the rest.`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	cmd.AddCommand(runCommand(), replayCommand(), statusCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
+	return cmd
+}

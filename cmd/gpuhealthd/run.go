@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/exporter-toolkit/web"
+	"github.com/spf13/cobra"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
+	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
+)
+
+func runCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use: "run", Short: "Run the daemon", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg := config.Default()
+			var err error
+			if path != "" {
+				if cfg, err = config.Load(path); err != nil {
+					return exitError{2, err}
+				}
+			}
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			return run(ctx, cfg)
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", "", "configuration file; without one the defaults hold")
+	return cmd
+}
+
+// run wires the daemon together and works until ctx is done.
+func run(ctx context.Context, cfg config.Config) error {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.Level(cfg.Log.Level)}))
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
+	metrics := agent.NewMetrics(reg)
+	opts, err := options(cfg, log, metrics)
+	if err != nil {
+		return err
+	}
+	a, err := agent.New(opts)
+	if err != nil {
+		return err
+	}
+	a.RegisterKernelLog(reg)
+	log.Info("start", "version", version, "mode", cfg.Mode, "actuator", cfg.Actuator)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stopServing, err := serve(cfg.HTTP, a, reg, log, cancel)
+	if err != nil {
+		return err
+	}
+	defer stopServing()
+	go notify(ctx, a, log)
+	if err := a.Run(ctx); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	log.Info("stop")
+	return nil
+}
+
+func buildInfo() prometheus.Collector {
+	b := thisBuild()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "gpuhealthd", Name: "build_info",
+		Help:        "1, with the version of this binary.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go}}, func() float64 { return 1 })
+}
+
+// options turns the configuration into the agent's parts.
+func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent.Options, error) {
+	opts := agent.Options{
+		Log: log, Metrics: metrics,
+		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation)},
+		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Fresh: 2 * time.Duration(cfg.NVML.Period)},
+		Kernel:    kernlog.Config{Path: cfg.KernelLog.Path, BootIDPath: cfg.KernelLog.BootIDPath, AcceptUserspace: cfg.KernelLog.AcceptUserspace},
+		StatePath: cfg.State.Path,
+		Grace:     time.Duration(cfg.NVML.Grace),
+		Actuator:  logact.New(log),
+	}
+	if cfg.NVML.Enabled {
+		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), Deadline: time.Duration(cfg.NVML.Deadline),
+			Lock: filepath.Join(filepath.Dir(cfg.State.Path), "nvml.lock")})
+	}
+	if cfg.Actuator != config.ActuatorKubernetes {
+		return opts, nil
+	}
+	node, err := kubernetes(cfg, log, metrics)
+	if err != nil {
+		return opts, err
+	}
+	opts.Actuator, opts.Watcher = node, node
+	return opts, nil
+}
+
+func kubernetes(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (*kube.Node, error) {
+	rest, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
+	if err != nil {
+		return nil, err
+	}
+	name, err := nodeName(cfg.Node)
+	if err != nil {
+		return nil, err
+	}
+	return kube.New(kube.Options{Name: name, Config: rest, Log: log, Observe: metrics.Request,
+		WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)})
+}
+
+func nodeName(configured string) (string, error) {
+	if configured != "" {
+		return configured, nil
+	}
+	if name := os.Getenv("NODE_NAME"); name != "" {
+		return name, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("node name: not configured, and %w", err)
+	}
+	return name, nil
+}
+
+// serve answers over HTTP until the function that it returns is called. A
+// listener that fails later ends the daemon.
+func serve(cfg config.HTTP, a *agent.Agent, reg *prometheus.Registry, log *slog.Logger, fail context.CancelCauseFunc) (func(), error) {
+	if cfg.Listen == "" {
+		return func() {}, nil
+	}
+	handler, err := httpd.Handler(a, reg, version)
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	flags := &web.FlagConfig{WebListenAddresses: &[]string{cfg.Listen}, WebSystemdSocket: new(bool), WebConfigFile: &cfg.WebConfig}
+	go func() {
+		if err := web.ListenAndServe(server, flags, log); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			fail(fmt.Errorf("listen on %s: %w", cfg.Listen, err))
+		}
+	}()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			log.Warn("stop serving", "error", err)
+		}
+	}, nil
+}
+
+// notify tells systemd that the daemon is ready, and then that it is alive, for
+// as long as its core turns.
+func notify(ctx context.Context, a *agent.Agent, log *slog.Logger) {
+	if _, err := daemon.SdNotify(false, daemon.SdNotifyReady); err != nil {
+		log.Warn("tell systemd", "error", err)
+	}
+	every, err := daemon.SdWatchdogEnabled(false)
+	if err != nil || every == 0 {
+		return
+	}
+	tick := time.NewTicker(every / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
+			return
+		case <-tick.C:
+			if a.Alive() == nil {
+				_, _ = daemon.SdNotify(false, daemon.SdNotifyWatchdog)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
+)
+
+func statusCommand() *cobra.Command {
+	var url string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show what the running daemon holds of this node", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
+			defer cancel()
+			body, err := fetch(ctx, url+"/api/v1/status")
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				_, err = cmd.OutOrStdout().Write(body)
+				return err
+			}
+			var s agent.Status
+			if err := json.Unmarshal(body, &s); err != nil {
+				return fmt.Errorf("%s: %w", url, err)
+			}
+			return printStatus(cmd.OutOrStdout(), s, replay.Style{Colour: isTerminal(cmd.OutOrStdout())})
+		},
+	}
+	cmd.Flags().StringVar(&url, "url", "http://127.0.0.1:9878", "where the daemon answers")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func fetch(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the daemon: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", url, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answered %s", url, resp.Status)
+	}
+	return body, nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// printStatus tells a status for people.
+func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "Node      %s\n", nodeLine(s, style))
+	fmt.Fprintf(out, "Kernel    %s\n", works(style, s.KernelLog.Deaf, fmt.Sprintf("heard to record %d, %d lost", s.KernelLog.Last.Sequence, s.KernelLog.Lost)))
+	if g := s.KernelLog.LastGap; g.To > 0 {
+		fmt.Fprintf(out, "          last gap: records %d to %d, noticed %s\n", g.From, g.To, ago(s.At, g.At))
+	}
+	fmt.Fprintf(out, "Driver    %s\n", driverLine(s, style))
+	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
+	trouble := ""
+	if s.API != nil {
+		trouble = s.API.Error
+	}
+	fmt.Fprintf(out, "API       %s\n", works(style, trouble, fmt.Sprintf("in order, %d events waiting", s.Waiting)))
+	gpuTable(out, s)
+	for _, i := range s.Incidents {
+		incident(out, s, i, style)
+	}
+	if n := len(s.History); n > 0 {
+		last := s.History[n-1]
+		fmt.Fprintf(out, "\nIncidents that are over: %d, the last one %s, %s.\n", n, last.Verdict.Class, ago(s.At, last.Ended))
+	}
+	return out.Flush()
+}
+
+func nodeLine(s agent.Status, style replay.Style) string {
+	if s.Node == nil {
+		return "not known yet (mode " + string(s.Mode) + ")"
+	}
+	text := string(s.Node.State)
+	if s.Node.Fault != "" {
+		text += ": " + s.Node.Fault + ", radius " + s.Node.Radius
+	}
+	text += " (mode " + string(s.Mode) + ")"
+	if s.Node.State == remediate.Healthy {
+		return style.Good(text)
+	}
+	return style.Bad(text)
+}
+
+func driverLine(s agent.Status, style replay.Style) string {
+	switch d := s.Driver; {
+	case !d.Enabled:
+		return "not asked: nvml.enabled is false"
+	case d.Blind != "":
+		return style.Bad(d.Blind)
+	case d.Answered.IsZero():
+		return "has not answered yet"
+	default:
+		return style.Good("answered " + ago(s.At, d.Answered))
+	}
+}
+
+func works(style replay.Style, trouble, fine string) string {
+	if trouble != "" {
+		return style.Bad(trouble)
+	}
+	return style.Good(fine)
+}
+
+func ago(now, then time.Time) string { return now.Sub(then).Round(time.Second).String() + " ago" }
+
+func gpuTable(out io.Writer, s agent.Status) {
+	if len(s.GPUs) == 0 {
+		return
+	}
+	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "\nPCI\tUUID\tSERIAL\tNAME\tSTATE")
+	for _, g := range s.GPUs {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", g.PCI, g.UUID, g.Serial, g.Name, gpuState(g, s.Incidents))
+	}
+	_ = tw.Flush() // the buffer below it reports
+}
+
+// gpuState is what is known of one GPU: the open faults on it, else the
+// driver's word.
+func gpuState(g inventory.GPU, incidents []remediate.Incident) string {
+	var faults []string
+	for _, i := range incidents {
+		for _, d := range i.Verdict.GPUs {
+			if d.PCI == g.PCI {
+				faults = append(faults, string(i.Verdict.Class))
+			}
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return strings.Join(faults, ", ")
+	case g.Lost:
+		return "lost"
+	case !g.Listed:
+		return "unknown"
+	}
+	return "ok"
+}
+
+func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.Style) {
+	fmt.Fprintf(out, "\nIncident %s, %s, opened %s\n  %s\n  %s\n", i.Verdict.ID, i.State, ago(s.At, i.Verdict.Opened),
+		style.Verdict(i.Verdict), i.Verdict.Reason)
+	for _, step := range i.Steps {
+		fmt.Fprintf(out, "  %-8s %s, %s\n", step.Kind, step.Status, ago(s.At, step.Since))
+	}
+	if i.Released {
+		fmt.Fprintln(out, "  released by an administrator; not acted on under this incident")
+	}
+}
