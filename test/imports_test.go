@@ -1,0 +1,167 @@
+// Package test holds what is tested from outside: the daemon end to end on real
+// parts, and the repository as a whole.
+package test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/gpuhealthd/gpuhealthd"
+
+// everything stands for every package of the module.
+const everything = "..."
+
+// rule says what the packages in and below a folder may import of the module.
+// The rule of the longest folder that fits a package is the one that counts.
+type rule struct {
+	folder string
+	may    []string // folders, with all below them
+	pure   bool     // no effects, no clock, only the standard library, no cgo
+}
+
+// rules are the one way through the house: sources, judge, plan, effects. Data
+// never flows back.
+var rules = []rule{
+	{folder: "cmd", may: []string{everything}},
+	{folder: "internal/agent", may: []string{everything}},
+	{folder: "internal/config", may: []string{"collector/kernlog", "fault", "remediate"}},
+	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
+	{folder: "internal/httpd", may: []string{"internal/agent"}},
+	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
+
+	{folder: "xidparse", may: []string{"xidparse"}, pure: true},
+	{folder: "ecc", pure: true},
+	{folder: "nvlink", pure: true},
+	{folder: "fault", may: []string{"xidparse", "ecc", "nvlink"}, pure: true},
+
+	{folder: "collector", may: []string{"collector", "fault", "xidparse", "ecc", "nvlink"}},
+
+	{folder: "remediate", may: []string{"fault"}, pure: true},
+	{folder: "remediate/store", may: []string{"fault", "remediate"}},
+	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
+	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
+	{folder: "diag", may: []string{"fault"}},
+
+	{folder: "sim", may: []string{"sim"}},
+	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
+	{folder: "test", may: []string{"test", "sim"}},
+}
+
+// owners are the folders that alone may import what gives a power.
+var owners = []struct {
+	imports string // an import path, with all below it
+	folders []string
+}{
+	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
+	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/kernlog"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
+	{"go.etcd.io/bbolt", []string{"remediate/store"}},
+	{"github.com/spf13/cobra", []string{"cmd"}},
+	{"os/exec", []string{"cmd", "collector/nvml", "remediate/host", "diag", "internal/demo", "test"}},
+	{"C", []string{"collector"}},
+}
+
+// impure are the parts of the standard library that act, or know the time of day.
+var impure = []string{"os", "net", "io/fs", "io/ioutil", "syscall", "log", "database", "plugin", "runtime/cgo", "C"}
+
+// goPackage is the part of go list's answer that is used.
+type goPackage struct {
+	ImportPath string
+	Dir        string
+	Doc        string
+	GoFiles    []string
+	CgoFiles   []string
+	Imports    []string
+}
+
+func (p goPackage) folder() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
+
+func (p goPackage) files() (paths []string) {
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
+		paths = append(paths, filepath.Join(p.Dir, name))
+	}
+	return paths
+}
+
+// packages are those of the module that consist of more than tests.
+func packages(t *testing.T) (found []goPackage) {
+	t.Helper()
+	list := exec.Command("go", "list", "-json=ImportPath,Dir,Doc,GoFiles,CgoFiles,Imports", module+"/...")
+	list.Stderr = os.Stderr
+	answer, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(answer))
+	for {
+		var p goPackage
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		if len(p.files()) > 0 {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("go list found no package")
+	}
+	return found
+}
+
+// within tells whether an import path or folder is parent, or lies below it.
+func within(name, parent string) bool {
+	return parent == everything || name == parent || strings.HasPrefix(name, parent+"/")
+}
+
+func withinAny(name string, parents []string) bool {
+	return slices.ContainsFunc(parents, func(parent string) bool { return within(name, parent) })
+}
+
+// ruleFor returns the rule that counts for a folder.
+func ruleFor(folder string) (r rule, ok bool) {
+	for ; folder != "."; folder = path.Dir(folder) {
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.folder == folder })
+		if i >= 0 {
+			return rules[i], true
+		}
+	}
+	return rule{}, false
+}
+
+func TestImportsFollowTheDesign(t *testing.T) {
+	for _, p := range packages(t) {
+		r, ok := ruleFor(p.folder())
+		if !ok {
+			t.Errorf("%s: no rule says what it may import", p.folder())
+			continue
+		}
+		for _, imported := range p.Imports {
+			folder, ours := strings.CutPrefix(imported, module+"/")
+			if ours && !withinAny(folder, r.may) {
+				t.Errorf("%s imports %s; it may import %v", p.folder(), folder, r.may)
+			}
+			if r.pure && !ours && (strings.Contains(imported, ".") || withinAny(imported, impure)) {
+				t.Errorf("%s imports %s; it is pure and may not", p.folder(), imported)
+			}
+			for _, owner := range owners {
+				if within(imported, owner.imports) && !withinAny(p.folder(), owner.folders) {
+					t.Errorf("%s imports %s; only %v may", p.folder(), imported, owner.folders)
+				}
+			}
+		}
+	}
+}
