@@ -56,7 +56,8 @@ type Agent struct {
 	log    *slog.Logger
 	core   *core
 	reader *kernlog.Reader
-	act    *actor
+	apply  *applier
+	tell   *teller
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -74,9 +75,12 @@ func New(opts Options) (*Agent, error) {
 		return nil, fmt.Errorf("open the kernel log: %w", err)
 	}
 	a := &Agent{opts: opts, log: opts.Log, core: c, reader: reader}
-	a.act = newActor(opts, c)
+	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
 	c.hearing = reader.State
-	c.publish = a.act.want
+	c.publish = func(d remediate.Desired, events []remediate.Event) {
+		a.apply.want(d)
+		a.tell.have(events)
+	}
 	if opts.Driver != nil {
 		c.poll = opts.Driver.Poll
 	}
@@ -104,9 +108,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		})
 	}
 	if a.opts.Watcher != nil {
-		wg.Go(func() { a.opts.Watcher.Watch(ctx, a.act.poke) })
+		wg.Go(func() { a.opts.Watcher.Watch(ctx, a.apply.poke) })
 	}
-	wg.Go(func() { a.act.run(ctx) })
+	wg.Go(func() { a.apply.run(ctx) })
+	wg.Go(func() { a.tell.run(ctx) })
 	a.core.run(ctx)
 	wg.Wait()
 	return errors.Join(failed, a.core.memory.close())

@@ -45,7 +45,6 @@ func newClient(config *rest.Config, observe Observe) (*client, error) {
 		}
 	}
 	shared := rest.CopyConfig(config)
-	shared.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(rate, burst)
 	shared.ContentType = protobuf
 	shared.AcceptContentTypes = protobuf + "," + runtime.ContentTypeJSON
 	shared.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -61,6 +60,8 @@ func newClient(config *rest.Config, observe Observe) (*client, error) {
 	group := func(path string, version schema.GroupVersion) (*rest.RESTClient, error) {
 		own := rest.CopyConfig(shared)
 		own.APIPath, own.GroupVersion = path, &version
+		// Each group has its own, so that no event holds up a cordon.
+		own.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(rate, burst)
 		return rest.RESTClientForConfigAndClient(own, transport)
 	}
 	c := &client{}
