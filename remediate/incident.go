@@ -82,6 +82,12 @@ func (i *Incident) step(k StepKind) *Step {
 	return nil
 }
 
+// Asks says whether a step is asked of others at present.
+func (i *Incident) Asks(k StepKind) bool {
+	s := i.step(k)
+	return s != nil && (s.Status == Requested || s.Status == WhenIdle)
+}
+
 // want sets a step's status, adding it where it is missing, and says whether
 // that was news.
 func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {

@@ -30,6 +30,9 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	}
 	fmt.Fprintf(out, "API       %s\n", works(style, trouble, fmt.Sprintf("in order, %d events waiting", s.Waiting)))
 	gpuTable(out, s)
+	for _, r := range s.Diagnoses {
+		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)
+	}
 	for _, i := range s.Incidents {
 		incident(out, s, i, style)
 	}

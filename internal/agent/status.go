@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/diag"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -18,9 +19,11 @@ type Status struct {
 	Node      *remediate.Desired   `json:"node,omitempty"`
 	Incidents []remediate.Incident `json:"incidents"`
 	History   []remediate.Incident `json:"history"`
-	GPUs      []inventory.GPU      `json:"gpus"`
-	KernelLog kernlog.State        `json:"kernelLog"`
-	Driver    DriverStatus         `json:"driver"`
+	// Diagnoses are those that open incidents ask for.
+	Diagnoses []diag.Request  `json:"diagnoses"`
+	GPUs      []inventory.GPU `json:"gpus"`
+	KernelLog kernlog.State   `json:"kernelLog"`
+	Driver    DriverStatus    `json:"driver"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
 	// API is the actuator's present trouble; nil when it has none.
@@ -50,6 +53,11 @@ func (c *core) show() {
 	if c.plan.Ready() {
 		d := c.plan.Desired()
 		s.Node = &d
+	}
+	for _, i := range s.Incidents {
+		if r, ok := diag.For(i.Verdict); ok && i.Asks(remediate.StepDiag) {
+			s.Diagnoses = append(s.Diagnoses, r)
+		}
 	}
 	c.shown.Store(s)
 	c.metrics.show(s)
