@@ -26,7 +26,7 @@ func (p *Plan) Desired() Desired {
 			d.Note = note(i)
 		}
 	}
-	if p.sources.Polled {
+	if p.sources.Polled && p.sources.Blind == "" {
 		healthy := p.healthy()
 		d.GPUsHealthy = &healthy
 	}

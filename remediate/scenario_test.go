@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "rewrite the expected outcomes; commit t
 //
 //	+0s polled ADDRESS…                the driver has answered for these GPUs
 //	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [root=ID] [closed] [app]
+//	+1s blind WHY                      the driver cannot be asked any more
 //	+1s store [WHY]                    the store breaks, or is mended
 //	+2s admin cordon|uncordon|recreate|strip   somebody changes the Node
 //	+9s tick                           time passes
@@ -132,6 +133,10 @@ func (s *stage) do(n int, word string, args []string) {
 		for _, a := range args {
 			src.GPUs = append(src.GPUs, device(s.t, a))
 		}
+		s.plan.Sources(s.now, src)
+	case "blind":
+		src := s.plan.sources
+		src.Blind = strings.Join(args, " ")
 		s.plan.Sources(s.now, src)
 	case "store":
 		src := s.plan.sources

@@ -23,7 +23,7 @@ func (c *core) answer(now time.Time, r nvml.Report) {
 	case nvml.KindInventory:
 		c.answered = now
 		c.memory.inventory.Update(*r.Inventory)
-		c.sources.Polled, c.sources.Blind = true, ""
+		c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 		c.sources.GPUs = answering(*r.Inventory)
 		c.step(now, fault.Inventory{Driver: r.Inventory.Driver, GPUs: append(states(*r.Inventory), c.memory.dead(*r.Inventory)...)})
 	case nvml.KindHung:
@@ -43,11 +43,12 @@ func (c *core) answer(now time.Time, r nvml.Report) {
 // blind takes in that the driver cannot be asked. A driver that is loading, or
 // a child that is started again, is given time.
 func (c *core) blind(now time.Time, why string, mismatch bool) {
-	if c.sources.Blind == "" {
+	if c.silent != why {
 		c.log.Warn("the driver cannot be asked", "why", why)
 	}
-	c.sources.Blind, c.sources.GPUs = why, nil
+	c.silent = why
 	if mismatch || !c.loading(now) {
+		c.sources.Blind = why
 		c.step(now, fault.Blind{Why: why, Mismatch: mismatch})
 	}
 }

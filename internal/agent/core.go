@@ -67,6 +67,8 @@ type core struct {
 	chatter *rate.Limiter
 	// trouble is the actuator's last, nil when it has none.
 	trouble atomic.Pointer[Trouble]
+	// silent is why the driver does not answer at the moment; empty when it does.
+	silent  string
 	boot    string
 	shown   atomic.Pointer[Status]
 	beat    atomic.Int64
@@ -96,8 +98,7 @@ func (c *core) tell(ctx context.Context, m message) {
 func (c *core) run(ctx context.Context) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
-	c.settle(time.Now())
-	for {
+	for c.beat.Store(time.Now().UnixNano()); ; c.beat.Store(time.Now().UnixNano()) {
 		select {
 		case m := <-c.inbox:
 			c.take(time.Now(), m)
@@ -107,7 +108,6 @@ func (c *core) run(ctx context.Context) {
 			c.memory.flush(time.Now(), c.judge, c.plan)
 			return
 		}
-		c.beat.Store(time.Now().UnixNano())
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 
 // settle writes down what has changed, and only then has it carried out.
 func (c *core) settle(now time.Time) {
-	c.sources.Deaf = c.hearing().Deaf
+	c.sources.Deaf = c.deaf(now)
 	c.sources.Store = c.memory.trouble()
 	c.plan.Sources(now, c.sources)
 	c.memory.save(now, c.judge, c.plan)
@@ -161,6 +161,19 @@ func (c *core) settle(now time.Time) {
 	if c.plan.Ready() {
 		c.publish(c.plan.Desired(), c.plan.Outbox())
 	}
+}
+
+// deafAfter is how long the kernel log may be away before that is told: it is
+// reopened after a second.
+const deafAfter = 10 * time.Second
+
+// deaf says why the kernel log is not heard, once that has lasted.
+func (c *core) deaf(now time.Time) string {
+	s := c.hearing()
+	if now.Sub(s.Since) < deafAfter {
+		return ""
+	}
+	return s.Deaf
 }
 
 func names(ds []fault.Device) []string {

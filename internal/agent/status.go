@@ -49,7 +49,7 @@ type Trouble struct {
 func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
-		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.sources.Blind}}
+		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent}}
 	if c.plan.Ready() {
 		d := c.plan.Desired()
 		s.Node = &d
