@@ -22,6 +22,14 @@ const (
 	XID120         Class = "xid-120"
 	RemapPending   Class = "remap-pending"
 	RemapFailed    Class = "remap-failed"
+	ECCStorm       Class = "ecc-storm"
+	ECCUnreadable  Class = "ecc-unreadable"
+	SRAMThreshold  Class = "sram-threshold"
+	SparesLow      Class = "spares-low"
+	Thermal        Class = "thermal"
+	PowerBrake     Class = "power-brake"
+	PCIeDegraded   Class = "pcie-degraded"
+	GPUCountShort  Class = "gpu-count-short"
 	RecoveryAction Class = "recovery-action"
 	GPULost        Class = "gpu-lost"
 	GSPTimeout     Class = "gsp-timeout"
@@ -73,6 +81,8 @@ const (
 	CureAnswersOrReset
 	// CureRemapped: the remapper has no row pending any more.
 	CureRemapped
+	// CureCalm: the rule's Quiet time of work without a storm.
+	CureCalm
 	// CureQuiet: nothing more of it for the rule's Quiet time.
 	CureQuiet
 )
@@ -83,6 +93,7 @@ var cureTexts = [...]string{
 	"the GPU is there and answers again",
 	"the GPU answers again, or was reset",
 	"no row is pending any more",
+	"it has worked long enough without a storm",
 	"it stays quiet",
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -17,6 +18,8 @@ type Config struct {
 	// Driver is the driver's version where nobody polls it, such as 570.86.15;
 	// empty is unknown. It picks the encoding of NVLink 5's errors.
 	Driver string
+	// Expect is how many GPUs the node must have; 0 is not said.
+	Expect int
 	// Fresh is how long the kernel log's word stands against a poll that finds
 	// all in order: the poll may have begun before it. Two poll periods.
 	Fresh time.Duration
@@ -49,6 +52,8 @@ type Judge struct {
 	devices map[xidparse.PCI]*device
 	// hangs counts polls in a row in which no call came back at all.
 	hangs int
+	// short counts polls in a row that listed fewer GPUs than expected.
+	short int
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -71,6 +76,13 @@ type device struct {
 	Lost  int       `json:"-"`
 	Hung  int       `json:"-"`
 	State *GPUState `json:"-"`
+	// Missing counts polls in a row in which the bus listed the GPU and the
+	// driver did not. Witness is what the bus said last.
+	Missing int        `json:"-"`
+	Witness *BusDevice `json:"-"`
+	// Memory follows the error counters, the others how long a slowdown lasts.
+	Memory              ecc.GPU
+	Hot, Braked, Narrow sustained `json:"-"`
 }
 
 // New makes a judge with nothing open.

@@ -43,6 +43,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 			j.missed(now, pci, d)
 		}
 	}
+	j.bus(now, inv, listed)
 	for _, e := range j.open {
 		j.confirm(e)
 	}
@@ -89,12 +90,8 @@ func (j *Judge) poll(now time.Time, g GPUState) {
 	if g.Recovery != nil && (*g.Recovery != recoverNone || now.Sub(d.Told) > j.cfg.Fresh) {
 		j.arbiter(now, Observation{}, g.PCI, *g.Recovery, "")
 	}
-	if g.RemapFailed == xidparse.Yes {
-		j.present(now, g.PCI, RemapFailed)
-	}
-	if g.RemapPending == xidparse.Yes {
-		j.present(now, g.PCI, RemapPending)
-	}
+	j.memory(now, d, g)
+	j.slowdown(now, d, g)
 	for _, e := range j.open {
 		if e.PCI == g.PCI && !e.Class.IsSXid() {
 			j.clean(now, e, g)
@@ -114,7 +111,9 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 	case CureAnswers, CureAnswersOrReset:
 		cured = g.Recovery == nil || *g.Recovery == recoverNone
 	case CureRemapped:
-		cured = g.RemapPending == xidparse.No
+		cured = g.Memory.Pending != nil && !*g.Memory.Pending
+	case CureCalm:
+		cured = j.devices[g.PCI].Memory.Calm >= RuleFor(e.Class).Quiet
 	}
 	if cured && e.Cured.IsZero() {
 		e.Cured = now
@@ -208,9 +207,9 @@ func (j *Judge) confirms(e *episode) bool {
 	}
 	switch e.Class {
 	case XID64, RemapFailed:
-		return d.State.RemapFailed == xidparse.Yes
+		return d.State.Memory.Failed != nil && *d.State.Memory.Failed
 	case RemapPending:
-		return d.State.RemapPending == xidparse.Yes
+		return d.State.Memory.Pending != nil && *d.State.Memory.Pending
 	}
 	return false
 }

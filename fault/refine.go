@@ -20,6 +20,9 @@ func (j *Judge) verdict(e *episode) Verdict {
 		Count: e.Count, Opened: e.Opened, Evidence: slices.Clone(e.Evidence),
 	}
 	why := []string{r.Title}
+	if w := j.devices[e.PCI].witness(); w != "" && (e.Class == XID79 || e.Class == GPULost) {
+		why = append(why, w)
+	}
 	why = append(why, refineMemory(e, &v)...)
 	why = append(why, j.refineLink(e, &v)...)
 	why = append(why, refineLink5(e, &v)...)
@@ -29,6 +32,9 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	if e.PCI == (xidparse.PCI{}) {
 		v.Radius = Node
+		if e.Class == GPUCountShort {
+			why = []string{"the driver lists fewer GPUs than the node must have"}
+		}
 		if e.Class == GSPTimeout {
 			v.Action = Hold
 			why = append(why, "the text names no GPU, and none is guessed")
@@ -42,6 +48,10 @@ func (j *Judge) verdict(e *episode) Verdict {
 		why = append(why, RuleFor(e.Class).Cure.String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
+	if e.Class == GPUCountShort && len(v.GPUs) > 0 && v.GPUs[0].UUID == "" {
+		v.Action, v.Hard, v.Drain, v.Diag = Hold, false, DrainNever, 0
+		why = append(why, "nor has it since this agent knows the node: it may be hidden on purpose")
+	}
 	if root := j.rootOf(e); root != nil {
 		v.Root = root.ID
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
@@ -159,7 +169,7 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	if v.Radius >= Baseboard {
 		v.Affected = j.Devices()
 	}
-	if e.PCI == (xidparse.PCI{}) && v.Acts() {
+	if e.PCI == (xidparse.PCI{}) && e.Class == DriverHung {
 		v.GPUs = v.Affected
 	}
 	for _, other := range j.open {
