@@ -114,7 +114,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.tell.run(ctx) })
 	a.core.run(ctx)
 	wg.Wait()
-	return errors.Join(failed, a.core.memory.close())
+	return errors.Join(failed, a.core.memory.end())
 }
 
 // Status is the agent's present state, for people and for readiness.
