@@ -16,6 +16,12 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/store"
 )
 
+// keeper puts snapshots on disk: a store.Store.
+type keeper interface {
+	Save(store.Snapshot) error
+	Close() error
+}
+
 // memory is what the agent remembers over its own death, and the trouble with
 // that.
 type memory struct {
@@ -23,7 +29,7 @@ type memory struct {
 	metrics *Metrics
 	path    string
 	// store is nil while it cannot be used at all.
-	store *store.Store
+	store keeper
 	// broken is why nothing can be saved; locked says that another process has
 	// the store.
 	broken    string
@@ -119,7 +125,7 @@ func (m *memory) forget(err error) {
 	m.fail(fmt.Errorf("store %s: %w; move it aside and restart", m.path, err))
 }
 
-func (m *memory) close(s *store.Store) {
+func (m *memory) close(s keeper) {
 	if err := s.Close(); err != nil {
 		m.log.Error("close the store", "error", err)
 	}

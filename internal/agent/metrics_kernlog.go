@@ -14,7 +14,7 @@ type kernelLog struct {
 
 // Register exports the agent's state and its reader's.
 func (a *Agent) Register(reg prometheus.Registerer) {
-	reg.MustRegister(newState(a.Status), newKernelLog(a.reader.State))
+	reg.MustRegister(newState(a.Status), newKernelLog(a.hearing))
 }
 
 func newKernelLog(state func() kernlog.State) *kernelLog {
