@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,6 +62,14 @@ func (d *Daemon) AwaitNotReady(texts ...string) {
 	Await(d.t, "/readyz says "+strings.Join(texts, ", "), func() bool {
 		code, body := d.Get("/readyz")
 		return code == http.StatusServiceUnavailable && containsAll(body, texts)
+	})
+}
+
+// AwaitLog returns when a line of the log has all of texts.
+func (d *Daemon) AwaitLog(texts ...string) {
+	d.t.Helper()
+	Await(d.t, "the log says "+strings.Join(texts, ", "), func() bool {
+		return slices.ContainsFunc(strings.Split(d.Log(), "\n"), func(line string) bool { return containsAll(line, texts) })
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -26,8 +27,8 @@ type Daemon struct {
 	Config config.Config
 	// Env is added to the environment, the last word wins.
 	Env []string
-	// Credential is the user it runs as; nil is the test's own.
-	Credential *syscall.Credential
+	// Wrap is a command that ends in executing the daemon, put before it.
+	Wrap []string
 
 	t       testing.TB
 	binary  string
@@ -81,9 +82,9 @@ func (d *Daemon) Start() {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		d.t.Fatal(err)
 	}
-	cmd := exec.Command(d.binary, "run", "--config", path)
+	argv := append(slices.Clone(d.Wrap), d.binary, "run", "--config", path)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), d.Env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.Credential}
 	d.lives++
 	if d.process, err = process.Start(filepath.Join(d.dir, fmt.Sprintf("log-%d", d.lives)), cmd); err != nil {
 		d.t.Fatal(err)

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
 // TestXID79IsContained is the main job: one line, and the Node says all that
@@ -19,8 +17,7 @@ func TestXID79IsContained(t *testing.T) {
 	h.inService()
 	dead := h.GPU(5)
 	began := time.Now().Add(-time.Second)
-	h.Must(h.Sim.Lose(dead.UUID))
-	h.Say(daemontest.XID(dead.PCI, daemontest.OffTheBus))
+	h.lose(5)
 	n := h.awaitContained()
 
 	for key, want := range map[string]string{"state": "quarantined", "fault": "xid-79", "radius": "node", "gpus-healthy": "7"} {

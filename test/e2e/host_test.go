@@ -51,7 +51,7 @@ func onCluster(t *testing.T, cluster *kubetest.Cluster) *host {
 // withAccount is onCluster under any service account.
 func withAccount(t *testing.T, cluster *kubetest.Cluster, account types.NamespacedName) *host {
 	t.Helper()
-	h := &host{t: t, cluster: cluster, name: strings.ToLower(t.Name()), Daemon: programs.New(t)}
+	h := &host{t: t, cluster: cluster, name: strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name())), Daemon: programs.New(t)}
 	h.admin = kubernetes.NewForConfigOrDie(cluster.Admin())
 	cluster.CreateNode(t, h.name)
 	h.Config.Actuator, h.Config.Node = config.ActuatorKubernetes, h.name

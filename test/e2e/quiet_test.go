@@ -4,21 +4,8 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
-
-// versions gives what the Node was between the recording's begin and now.
-func (h *host) versions(seen *history) (versions []*corev1.Node) {
-	h.t.Helper()
-	last := h.object()
-	daemontest.Await(h.t, "the recording is complete", func() (complete bool) {
-		versions, complete = seen.upTo(last)
-		return complete
-	})
-	return versions
-}
 
 // writes is how many requests that write the daemon counts.
 func (h *host) writes() float64 {
