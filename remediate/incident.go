@@ -92,8 +92,7 @@ func (i *Incident) Asks(k StepKind) bool {
 // that was news.
 func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {
 	if have := i.step(k); have != nil {
-		asked := have.Status == Requested || have.Status == WhenIdle
-		if have.Status == s || have.Status == Done || asked && s == Held {
+		if have.Status == s || have.Status == Done || i.Asks(k) && s == Held {
 			return false
 		}
 		have.Status, have.Since = s, now

@@ -34,6 +34,14 @@ type Plan struct {
 	policy  Policy
 	state   state
 	sources Sources
+	// unwritten are the requests made since the last Written.
+	unwritten []request
+}
+
+// request names a step that others are asked for.
+type request struct {
+	incident string
+	kind     StepKind
 }
 
 // state is the saved form.
@@ -88,6 +96,7 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 		return
 	}
 	if s.Store != "" {
+		p.takeBack(now)
 		p.announce(now, Event{Key: "store/broken", Type: "Warning", Reason: "StoreBroken", Message: s.Store})
 	} else {
 		p.announce(now, Event{Key: "store/mended", Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
@@ -97,6 +106,22 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 			p.act(now, i)
 		}
 	}
+}
+
+// Written says that all that the plan holds is on disk.
+func (p *Plan) Written() { p.unwritten = nil }
+
+// takeBack holds the requests that were to be written when the store broke:
+// nobody has heard of them.
+func (p *Plan) takeBack(now time.Time) {
+	for _, r := range p.unwritten {
+		if i := p.find(r.incident); i != nil && i.Asks(r.kind) {
+			step := i.step(r.kind)
+			step.Status, step.Since = Held, now
+			p.Told(r.incident + "/" + requestReason(r.kind))
+		}
+	}
+	p.unwritten = nil
 }
 
 // Verdict takes in what the judge holds of an episode.
@@ -151,6 +176,7 @@ func (p *Plan) act(now time.Time, i *Incident) {
 		switch {
 		case slices.Contains(wanted, k):
 			if status := p.status(v); i.want(now, k, status) && status != Held {
+				p.unwritten = append(p.unwritten, request{v.ID, k})
 				p.tell(now, v, "Normal", requestReason(k), requestText(k, v))
 			}
 		case i.step(k) != nil:

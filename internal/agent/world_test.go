@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// world is a Node and its events, as an API server would hold them. The hooks
+// run before a call takes effect; an error or a wait there is the call's own.
+type world struct {
+	onApply func(context.Context, remediate.Desired) error
+	onEmit  func(context.Context, remediate.Event) error
+
+	mu      sync.Mutex
+	node    remediate.Observed
+	desired remediate.Desired
+	applied []remediate.Desired
+	events  []remediate.Event
+}
+
+func newWorld() *world {
+	return &world{
+		onApply: func(context.Context, remediate.Desired) error { return nil },
+		onEmit:  func(context.Context, remediate.Event) error { return nil },
+		node:    remediate.Observed{Exists: true, UID: "uid-1"},
+	}
+}
+
+func (w *world) Apply(ctx context.Context, want remediate.Desired) (remediate.Observed, error) {
+	if err := w.onApply(ctx, want); err != nil {
+		return remediate.Observed{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.node, w.desired = remediate.Settle(want, w.node), want
+	w.applied = append(w.applied, want)
+	return w.node, nil
+}
+
+// Emit takes an event whose name is there already for told, as the real
+// actuator does.
+func (w *world) Emit(ctx context.Context, e remediate.Event) error {
+	if err := w.onEmit(ctx, e); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, had := range w.events {
+		if had.Key == e.Key {
+			return nil
+		}
+	}
+	w.events = append(w.events, e)
+	return nil
+}
+
+func (w *world) state() (remediate.Observed, remediate.Desired) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.node, w.desired
+}
+
+func (w *world) cordoned() bool {
+	node, _ := w.state()
+	return node.Unschedulable && node.Tainted
+}
+
+// tries counts the wishes that were carried out.
+func (w *world) tries() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.applied)
+}
+
+// told gives the events' keys in the order in which they arrived.
+func (w *world) told() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var keys []string
+	for _, e := range w.events {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+var errAway = errors.New("the API server is away")
+
+// blocks is a hook's body that never comes back by itself.
+func blocks(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
