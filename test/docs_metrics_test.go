@@ -64,7 +64,7 @@ func metrics(t *testing.T) names {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.RegisterKernelLog(found)
+	a.Register(found)
 	return found
 }
 
