@@ -51,6 +51,10 @@ type episode struct {
 	// the clean polls since.
 	Cured time.Time
 	Clean int
+	// Released says that a person put the node back to service.
+	Released bool
+	// Replaced says that another GPU sits at the address by now.
+	Replaced bool
 	// Repeat says that the same fault stood here within the repeat window.
 	Repeat bool
 

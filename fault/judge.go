@@ -98,6 +98,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.hung(now, f)
 	case Blind:
 		j.blind(now, f)
+	case Released:
+		j.released(f.ID)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}
@@ -107,7 +109,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 // Tick lets time pass: it closes what has been quiet for long enough.
 func (j *Judge) Tick(now time.Time) []Verdict {
 	for _, e := range j.open {
-		if r := RuleFor(e.Class); r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet {
+		if j.lapsed(now, e) {
 			e.Cured = now
 			e.Clean = j.cfg.CleanPolls
 		}
@@ -118,6 +120,23 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 		}
 	}
 	return j.settle(now)
+}
+
+// lapsed says whether nothing keeps an episode open any more: it has been quiet
+// for as long as its rule asks, or for a while after a person overruled it and
+// the driver does not bear it out.
+func (j *Judge) lapsed(now time.Time, e *episode) bool {
+	r := RuleFor(e.Class)
+	if e.Released && now.Sub(e.Last) >= appQuiet && !j.confirms(e) {
+		return true
+	}
+	return r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet
+}
+
+func (j *Judge) released(id string) {
+	for _, e := range j.open {
+		e.Released = e.Released || e.ID == id
+	}
 }
 
 // Open gives the present verdict of every open episode, by opening time.
@@ -162,7 +181,9 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	return vs
 }
 
-func (j *Judge) ended(e *episode) bool { return !e.Cured.IsZero() && e.Clean >= j.cfg.CleanPolls }
+func (j *Judge) ended(e *episode) bool {
+	return e.Replaced || !e.Cured.IsZero() && e.Clean >= j.cfg.CleanPolls
+}
 
 func (j *Judge) close(now time.Time, e *episode) {
 	p := past{Ended: now}
@@ -175,9 +196,15 @@ func (j *Judge) close(now time.Time, e *episode) {
 
 func closing(v Verdict, e, root *episode) Verdict {
 	v.Action, v.Later, v.Drain, v.Diag, v.Hard, v.Closed = None, None, DrainNever, 0, false, true
-	v.Reason = "over: " + RuleFor(e.Class).Cure.String()
-	if root != nil {
+	switch {
+	case e.Replaced:
+		v.Reason = "over: another GPU sits there"
+	case root != nil:
 		v.Reason = "over, with " + string(root.Class)
+	case e.Released:
+		v.Reason = "over: released by a person, and quiet since"
+	default:
+		v.Reason = "over: " + RuleFor(e.Class).Cure.String()
 	}
 	return v
 }

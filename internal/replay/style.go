@@ -37,7 +37,7 @@ func (s Style) Bad(text string) string { return s.paint(red, text) }
 func (s Style) Verdict(v fault.Verdict) string {
 	text := fmt.Sprintf("→ %s: %s on %s, radius %s", v.Class, v.Action, gpus(v), v.Radius)
 	if n := len(v.Affected); v.Radius >= fault.Baseboard && n > 0 {
-		text += fmt.Sprintf(" (%d GPUs known inside)", n)
+		text += fmt.Sprintf(" (GPUs known inside: %d)", n)
 	}
 	if v.Diag > 0 {
 		text += fmt.Sprintf(", diagnosis level %d", v.Diag)
