@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -18,6 +19,8 @@ type world struct {
 	node    remediate.Observed
 	desired remediate.Desired
 	applied []remediate.Desired
+	// history is how the Node went in and out of service.
+	history []string
 	events  []remediate.Event
 }
 
@@ -35,7 +38,11 @@ func (w *world) Apply(ctx context.Context, want remediate.Desired) (remediate.Ob
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	before := w.node
 	w.node, w.desired = remediate.Settle(want, w.node), want
+	if w.node.Unschedulable != before.Unschedulable {
+		w.history = append(w.history, fmt.Sprintf("unschedulable %v for %s", w.node.Unschedulable, want.Fault))
+	}
 	w.applied = append(w.applied, want)
 	return w.node, nil
 }
