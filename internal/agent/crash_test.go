@@ -116,7 +116,7 @@ func live(t *testing.T, at int) (o outcome, points int) {
 			happens()
 		}
 		c.restarted()
-		time.Sleep(time.Minute)
+		time.Sleep(probation)
 		synctest.Wait()
 		o, points = s.outcome(), c.n
 		s.stop()
@@ -141,10 +141,10 @@ func history(s *stage) []func() {
 	steps = append(steps, hear(xid(2, uncontained)), hear(xid(2, resetAsked)))
 	polls(3, wants(2, 1))
 	steps = append(steps, hear(xid(2, nothingMore)))
-	polls(8)
+	polls(5)
 	steps = append(steps, hear(xid(5, "79, pid=7, GPU has fallen off the bus."), xid(5, "154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)")))
 	polls(4, lost)
-	polls(8)
+	polls(5)
 	for range 3 {
 		steps = append(steps, func() { time.Sleep(probation / 2); synctest.Wait() })
 		polls(1)

@@ -43,7 +43,7 @@ type stage struct {
 const (
 	period    = 5 * time.Second
 	grace     = 2 * time.Minute
-	probation = time.Minute
+	probation = 20 * time.Second
 )
 
 func newStage(t testing.TB) *stage {

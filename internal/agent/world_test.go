@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -18,6 +20,7 @@ type world struct {
 	mu      sync.Mutex
 	node    remediate.Observed
 	desired remediate.Desired
+	asked   []time.Time
 	applied []remediate.Desired
 	// history is how the Node went in and out of service.
 	history []string
@@ -33,6 +36,9 @@ func newWorld() *world {
 }
 
 func (w *world) Apply(ctx context.Context, want remediate.Desired) (remediate.Observed, error) {
+	w.mu.Lock()
+	w.asked = append(w.asked, time.Now())
+	w.mu.Unlock()
 	if err := w.onApply(ctx, want); err != nil {
 		return remediate.Observed{}, err
 	}
@@ -75,11 +81,11 @@ func (w *world) cordoned() bool {
 	return node.Unschedulable && node.Tainted
 }
 
-// tries counts the wishes that were carried out.
-func (w *world) tries() int {
+// tries gives the times at which Apply was called.
+func (w *world) tries() []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.applied)
+	return slices.Clone(w.asked)
 }
 
 // told gives the events' keys in the order in which they arrived.
