@@ -78,7 +78,7 @@ func New(cfg Config) *Judge {
 	if cfg.RepeatWindow == 0 {
 		cfg.RepeatWindow = DefaultRepeatWindow
 	}
-	return &Judge{cfg: cfg, driver: driverMajor(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
+	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
 }
 
 // Step judges one observation and gives the verdicts that it changed, in the

@@ -27,7 +27,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		return
 	}
 	j.hangs = 0
-	if major := driverMajor(inv.Driver); major > 0 {
+	if major := DriverBranch(inv.Driver); major > 0 {
 		j.driver = major
 	}
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})

@@ -14,7 +14,7 @@ import (
 )
 
 func replayCommand() *cobra.Command {
-	var asJSON bool
+	var format output
 	var driver string
 	cmd := &cobra.Command{
 		Use:   "replay [FILE…]",
@@ -26,7 +26,7 @@ or compressed. Exit 0 whatever is found, 2 for a log that cannot be read.`,
 		Example: "  journalctl -k -o short-iso | gpuhealthd replay\n  gpuhealthd replay --json /var/log/kern.log.1.gz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out replay.Printer = replay.NewText(cmd.OutOrStdout(), replay.Style{Colour: isTerminal(cmd.OutOrStdout())})
-			if asJSON {
+			if format == outputJSON {
 				out = replay.NewJSON(cmd.OutOrStdout())
 			}
 			sources, done, err := openLogs(cmd, args)
@@ -40,7 +40,7 @@ or compressed. Exit 0 whatever is found, 2 for a log that cannot be read.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	format.flags(cmd)
 	cmd.Flags().StringVar(&driver, "driver", "", "version of the driver that wrote the log, such as 570.86.15")
 	return cmd
 }

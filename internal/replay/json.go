@@ -78,13 +78,16 @@ func present(v, absent int) *int {
 }
 
 // Verdict implements Printer.
-func (j *JSON) Verdict(v fault.Verdict) error {
+func (j *JSON) Verdict(v fault.Verdict) error { return j.enc.Encode(NewVerdictLine(v)) }
+
+// NewVerdictLine gives a verdict's form in JSON.
+func NewVerdictLine(v fault.Verdict) VerdictLine {
 	line := VerdictLine{Type: "verdict", ID: v.ID, Fault: string(v.Class), GPUs: addresses(v.GPUs), Affected: addresses(v.Affected),
 		Victims: addresses(v.Victims), Radius: v.Radius.String(), Action: v.Action.String(), DiagLevel: v.Diag, Count: v.Count, Reason: v.Reason}
 	if v.Root != "" {
 		line.Root = &v.Root
 	}
-	return j.enc.Encode(line)
+	return line
 }
 
 func addresses(ds []fault.Device) []string {

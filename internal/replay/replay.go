@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,9 @@ type Heard struct {
 	// File is the log's name, and empty when there is one log only.
 	File string
 	// Line counts from 1.
-	Line  int
+	Line int
+	// Stamp is the line's time as the log wrote it, empty where it did not.
+	Stamp string
 	Event xidparse.Event
 }
 
@@ -46,10 +49,12 @@ type Outcome struct {
 
 // Replay is one run.
 type Replay struct {
-	judge   *fault.Judge
-	plan    *remediate.Plan
-	out     Printer
-	now     time.Time
+	judge *fault.Judge
+	plan  *remediate.Plan
+	out   Printer
+	clock clock
+	// ticked is when the judge was last told that time has passed.
+	ticked  time.Time
 	seq     uint64
 	outcome Outcome
 }
@@ -60,16 +65,17 @@ var ErrUnreadable = errors.New("unreadable")
 // bootName stands for the boot's id, which a log does not have.
 const bootName = "replay"
 
-// lineTime is how much time passes from one line to the next. What the log says
-// of time is not believed: clocks jump, and logs are cut together.
-const lineTime = time.Millisecond
+// tickEvery is how often time passes for the judge, by the log's clock. The
+// shortest quiet that ends an episode is an hour.
+const tickEvery = time.Minute
 
 // New makes a run that shows its finds to out. driver is the version of the
 // driver that wrote the logs, empty when nobody knows.
 func New(out Printer, driver string) *Replay {
-	r := &Replay{judge: fault.New(fault.Config{Driver: driver}), out: out, now: time.Unix(0, 0).UTC(),
+	start := time.Unix(0, 0).UTC()
+	r := &Replay{judge: fault.New(fault.Config{Driver: driver}), out: out, clock: clock{now: start}, ticked: start,
 		plan: remediate.NewPlan(remediate.Policy{Mode: remediate.Contain})}
-	r.judge.Step(r.now, fault.Observation{Fact: fault.Boot{ID: bootName}})
+	r.judge.Step(start, fault.Observation{Fact: fault.Boot{ID: bootName}})
 	return r
 }
 
@@ -117,7 +123,6 @@ func (r *Replay) file(s Source, named bool, opts logfile.Options, progress func(
 func (r *Replay) message(m logfile.Message, h Heard) error {
 	r.seq++
 	r.outcome.Messages++
-	r.now = r.now.Add(lineTime)
 	if !m.Kernel || !xidparse.Ours(m.Text) {
 		return nil
 	}
@@ -125,15 +130,32 @@ func (r *Replay) message(m logfile.Message, h Heard) error {
 	if !ok {
 		return nil
 	}
-	h.Event = ev
+	h.Event, h.Stamp = ev, string(bytes.TrimSpace(m.Stamp))
+	if err := r.pass(m.Line); err != nil {
+		return err
+	}
 	if ev.Kind != xidparse.KindIdentity {
 		r.outcome.Events++
 		if err := r.out.Event(h); err != nil {
 			return err
 		}
 	}
-	for _, v := range r.judge.Step(r.now, fault.Observation{Sequence: r.seq, Fact: fault.Heard{Event: ev}}) {
-		r.plan.Verdict(r.now, v)
+	return r.verdicts(r.judge.Step(r.clock.now, fault.Observation{Sequence: r.seq, Fact: fault.Heard{Event: ev}}))
+}
+
+// pass lets the log's time pass, which may end what has been quiet for long.
+func (r *Replay) pass(line xidparse.Line) error {
+	r.clock.pass(line)
+	if r.clock.now.Sub(r.ticked) < tickEvery {
+		return nil
+	}
+	r.ticked = r.clock.now
+	return r.verdicts(r.judge.Tick(r.clock.now))
+}
+
+func (r *Replay) verdicts(vs []fault.Verdict) error {
+	for _, v := range vs {
+		r.plan.Verdict(r.clock.now, v)
 		if err := r.out.Verdict(v); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 type Style struct{ Colour bool }
 
 const (
-	red, yellow, green, dim = "31", "33", "32", "2"
+	red, yellow, green, dim, bold = "31", "33", "32", "2", "1"
 )
 
 func (s Style) paint(code, text string) string {
@@ -23,6 +23,9 @@ func (s Style) paint(code, text string) string {
 
 // Dim is for what matters less.
 func (s Style) Dim(text string) string { return s.paint(dim, text) }
+
+// Strong is for what is read first.
+func (s Style) Strong(text string) string { return s.paint(bold, text) }
 
 // Good is for what is in order.
 func (s Style) Good(text string) string { return s.paint(green, text) }
