@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -20,6 +21,9 @@ type Config struct {
 	// Fresh is how long the kernel log's word stands against a poll that finds
 	// all in order: the poll may have begun before it. Two poll periods.
 	Fresh time.Duration
+	// Topology says which GPUs a fault of a board or of the node reaches where
+	// nobody lists them; nil takes every GPU that was named.
+	Topology *nvlink.Topology
 	// RepeatWindow is how long an ended episode makes the next one a repeat.
 	RepeatWindow time.Duration
 }

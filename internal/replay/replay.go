@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
@@ -69,11 +70,19 @@ const bootName = "replay"
 // shortest quiet that ends an episode is an hour.
 const tickEvery = time.Minute
 
-// New makes a run that shows its finds to out. driver is the version of the
-// driver that wrote the logs, empty when nobody knows.
-func New(out Printer, driver string) *Replay {
+// Options say what a log does not.
+type Options struct {
+	// Driver is the version of the driver that wrote the logs, empty when nobody
+	// knows.
+	Driver string
+	// Topology is the node's, nil when nobody knows.
+	Topology *nvlink.Topology
+}
+
+// New makes a run that shows its finds to out.
+func New(out Printer, opts Options) *Replay {
 	start := time.Unix(0, 0).UTC()
-	r := &Replay{judge: fault.New(fault.Config{Driver: driver}), out: out, clock: clock{now: start}, ticked: start,
+	r := &Replay{judge: fault.New(fault.Config{Driver: opts.Driver, Topology: opts.Topology}), out: out, clock: clock{now: start}, ticked: start,
 		plan: remediate.NewPlan(remediate.Policy{Mode: remediate.Contain})}
 	r.judge.Step(start, fault.Observation{Fact: fault.Boot{ID: bootName}})
 	return r
