@@ -151,8 +151,12 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	var over []*episode
 	for _, e := range j.ordered() {
 		v := j.verdict(e)
-		if root := j.rootOf(e); j.ended(e) || root != nil && j.ended(root) {
-			v = closing(v, e, root)
+		switch root := j.rootOf(e); {
+		case root != nil && j.ended(root):
+			v = closing(v, "over, with "+string(root.Class))
+			over = append(over, e)
+		case j.ended(e):
+			v = closing(v, "over: "+RuleFor(e.Class).Cure.String())
 			over = append(over, e)
 		}
 		if !v.same(e.said) {
@@ -177,12 +181,10 @@ func (j *Judge) close(now time.Time, e *episode) {
 	delete(j.open, e.key())
 }
 
-func closing(v Verdict, e, root *episode) Verdict {
+// closing is the last verdict of an episode.
+func closing(v Verdict, why string) Verdict {
 	v.Action, v.Later, v.Drain, v.Diag, v.Hard, v.Closed = None, None, DrainNever, 0, false, true
-	v.Reason = "over: " + RuleFor(e.Class).Cure.String()
-	if root != nil {
-		v.Reason = "over, with " + string(root.Class)
-	}
+	v.Reason = why
 	return v
 }
 
