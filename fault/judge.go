@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -20,6 +21,9 @@ type Config struct {
 	// Fresh is how long the kernel log's word stands against a poll that finds
 	// all in order: the poll may have begun before it. Two poll periods.
 	Fresh time.Duration
+	// Topology says which GPUs a fault of a board or of the node reaches where
+	// nobody lists them; nil takes every GPU that was named.
+	Topology *nvlink.Topology
 	// RepeatWindow is how long an ended episode makes the next one a repeat.
 	RepeatWindow time.Duration
 }
@@ -166,8 +170,12 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	var over []*episode
 	for _, e := range j.ordered() {
 		v := j.verdict(e)
-		if root := j.rootOf(e); j.ended(e) || root != nil && j.ended(root) {
-			v = closing(v, e, root)
+		switch root := j.rootOf(e); {
+		case root != nil && j.ended(root):
+			v = closing(v, "over, with "+string(root.Class))
+			over = append(over, e)
+		case j.ended(e):
+			v = closing(v, "over: "+e.end())
 			over = append(over, e)
 		}
 		if !v.same(e.said) {
@@ -186,26 +194,21 @@ func (j *Judge) ended(e *episode) bool {
 }
 
 func (j *Judge) close(now time.Time, e *episode) {
+	delete(j.open, e.key())
+	if e.Replaced {
+		return // what the GPU before had is nothing to the new one
+	}
 	p := past{Ended: now}
 	for link := range e.Links {
 		p.Links = append(p.Links, link)
 	}
 	j.past[e.key()] = p
-	delete(j.open, e.key())
 }
 
-func closing(v Verdict, e, root *episode) Verdict {
+// closing is the last verdict of an episode.
+func closing(v Verdict, why string) Verdict {
 	v.Action, v.Later, v.Drain, v.Diag, v.Hard, v.Closed = None, None, DrainNever, 0, false, true
-	switch {
-	case e.Replaced:
-		v.Reason = "over: another GPU sits there"
-	case root != nil:
-		v.Reason = "over, with " + string(root.Class)
-	case e.Released:
-		v.Reason = "over: released by a person, and quiet since"
-	default:
-		v.Reason = "over: " + RuleFor(e.Class).Cure.String()
-	}
+	v.Reason = why
 	return v
 }
 

@@ -113,6 +113,11 @@ func (j *Judge) replaced(pci xidparse.PCI, d *device, uuid string) {
 			e.Replaced = true
 		}
 	}
+	for k := range j.past {
+		if k.pci == pci {
+			delete(j.past, k)
+		}
+	}
 }
 
 // clean counts a poll in which a GPU was in order towards the cure.
