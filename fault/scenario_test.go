@@ -33,6 +33,8 @@ var update = flag.Bool("update", false, "rewrite the expected verdicts; commit t
 //	+5s   polls N EVERY [ADDRESS=STATE…]   N polls alike
 //	+5s   hung ADDRESS CALL       a call past its deadline
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
+//	+5s   released ID             a person put the node back to service
+//	+5s   replaced                other GPUs sit at the same addresses
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
@@ -73,7 +75,9 @@ type stage struct {
 	seq   uint64
 	gpus  []xidparse.PCI
 	bus   []BusDevice
-	out   strings.Builder
+	// swapped counts how often all GPUs were exchanged for new ones.
+	swapped int
+	out     strings.Builder
 }
 
 var testConfig = Config{CleanPolls: 3, Fresh: 10 * time.Second}
@@ -143,6 +147,10 @@ func (s *stage) do(n int, word, text string) {
 		s.step(Observation{Fact: Hung{Device: Device{PCI: s.pci(n, address)}, Call: call, For: 10 * time.Second}})
 	case "blind", "mismatch":
 		s.step(Observation{Fact: Blind{Why: text, Mismatch: word == "mismatch"}})
+	case "released":
+		s.step(Observation{Fact: Released{ID: text}})
+	case "replaced":
+		s.swapped++
 	case "tick":
 		s.print(s.judge.Tick(s.now))
 	case "restart":
@@ -176,7 +184,7 @@ func (s *stage) inventory(n int, text string) Inventory {
 		state[s.pci(n, address)] = what
 	}
 	for i, p := range s.gpus {
-		g := healthyGPU(p, i)
+		g := healthyGPU(p, i+10*s.swapped)
 		gone := false
 		for _, what := range strings.Split(state[p], ",") {
 			if what == "gone" {
