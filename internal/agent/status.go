@@ -54,6 +54,7 @@ func (c *core) show() {
 		d := c.plan.Desired()
 		s.Node = &d
 	}
+	s.Diagnoses = []diag.Request{}
 	for _, i := range s.Incidents {
 		if r, ok := diag.For(i.Verdict); ok && i.Asks(remediate.StepDiag) {
 			s.Diagnoses = append(s.Diagnoses, r)
