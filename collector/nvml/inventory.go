@@ -238,7 +238,7 @@ type Use struct {
 	Processes *int `json:"processes,omitempty"`
 	// SM, Tensor and DRAM are percents of activity since the last poll: of the
 	// multiprocessors, of the tensor cores, and of the memory's bandwidth. They
-	// are known from Hopper on.
+	// are known from Hopper on, and not asked for while GPU and Processes are 0.
 	SM     *float64 `json:"sm,omitempty"`
 	Tensor *float64 `json:"tensor,omitempty"`
 	DRAM   *float64 `json:"dram,omitempty"`

@@ -1,9 +1,13 @@
 #include "control.h"
 
+#include <libgen.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct node current, fresh; /* guarded by lock, as all below */
@@ -99,4 +103,23 @@ bool control_hang(const char *call, int slot, double *seconds)
 	if (h)
 		*seconds = h->seconds;
 	return end(h != NULL);
+}
+
+/* The folder is watched: the file may be replaced. */
+int control_watch(void)
+{
+	char path[4096];
+	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	control_path(path, sizeof path);
+	inotify_add_watch(watch, dirname(path), IN_MOVED_TO | IN_CLOSE_WRITE);
+	return watch;
+}
+
+bool control_wait(int watch, unsigned timeoutms)
+{
+	char events[4096];
+	struct pollfd fd = {.fd = watch, .events = POLLIN};
+	if (poll(&fd, 1, timeoutms) <= 0)
+		return false;
+	return read(watch, events, sizeof events) > 0;
 }

@@ -84,6 +84,11 @@ bool control_gpu(int slot, struct gpu *out);
 /* The hang that meets this call now; slot -1 is a call on no GPU. */
 bool control_hang(const char *call, int slot, double *seconds);
 
+/* Begins to look for changes, and waits for one: false is none in that time. The
+ * caller closes what it got. */
+int control_watch(void);
+bool control_wait(int watch, unsigned timeoutms);
+
 /* Reads a control file; on a mistake it says so on stderr and returns false. */
 bool parse_node(FILE *file, const char *path, struct node *out);
 

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "session.h"
 
@@ -90,12 +91,23 @@ static bool lost(nvmlEventSet_t set)
 	return false;
 }
 
-EXPORT nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms)
+static long long milliseconds(void)
 {
-	const unsigned step = 50;
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+/* Looks after each change of the node's folder, to the end of the time. */
+static nvmlReturn_t wait_for(nvmlEventSet_t set, nvmlEventData_t *data, int watch, unsigned timeoutms)
+{
 	struct head head;
-	nvmlReturn_t rc = session_enter(__func__, &head);
-	for (unsigned waited = 0; !rc; waited += step) {
+	nvmlReturn_t rc;
+	long long left, end = milliseconds() + timeoutms;
+	do {
+		rc = session_read(&head);
+		if (rc)
+			return rc;
 		pthread_mutex_lock(&set->lock);
 		bool taken = take(set, &head, data), gone = !taken && lost(set);
 		pthread_mutex_unlock(&set->lock);
@@ -103,11 +115,17 @@ EXPORT nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *dat
 			return NVML_SUCCESS;
 		if (gone)
 			return NVML_ERROR_GPU_IS_LOST;
-		if (waited >= timeoutms)
-			return NVML_ERROR_TIMEOUT;
-		nanosleep(&(struct timespec){.tv_nsec = step * 1000000L}, NULL);
-		rc = session_read(&head);
-	}
+		left = end - milliseconds();
+	} while (left > 0 && control_wait(watch, left));
+	return NVML_ERROR_TIMEOUT;
+}
+
+EXPORT nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms)
+{
+	session_hang(__func__, -1);
+	int watch = control_watch();
+	nvmlReturn_t rc = wait_for(set, data, watch, timeoutms);
+	close(watch);
 	return rc;
 }
 

@@ -12,18 +12,8 @@ import (
 
 // close shuts the library down. While a call keeps it from that it says so each
 // period and goes on trying: the library cannot be used again before. When ctx is
-// done the process is about to end, which does the same, and a hung call is
-// waited for no longer than a call may take.
+// done it does nothing: the process is about to end, which closes all.
 func (p *probe) close(ctx context.Context) error {
-	ending := ctx.Err() != nil
-	if ending {
-		if p.busy() {
-			return nil
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Deadline)
-		defer cancel()
-	}
 	var t track
 	_, err := p.await(ctx, func() { p.letGo(&t) }, func(now time.Time) error {
 		return nvml.ClosedReport(nvml.Closed{Stuck: p.oldest(&t, now)}).Write(p.out)

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// waitFor is how long one wait for an event takes, and so how long closing
+	// maxWait is how long one wait for an event takes, and so how long closing
 	// the library may take.
-	waitFor = 250 * time.Millisecond
+	maxWait = time.Second
 	// gather is between two reports: in a storm events are added up.
 	gather = 100 * time.Millisecond
 	// burst is how many events are added up at most before they are told.
@@ -41,18 +41,19 @@ type events struct {
 	heard chan heard
 	track track // the call that it is in
 
-	lib   library
-	gpus  int
-	set   driver.EventSet
-	index map[driver.Device]int // of the GPUs in the set
-	quit  chan struct{}
-	ended chan struct{}
+	lib     library
+	gpus    int
+	timeout time.Duration // of one wait
+	set     driver.EventSet
+	index   map[driver.Device]int // of the GPUs in the set
+	quit    chan struct{}
+	ended   chan struct{}
 }
 
-// listen begins to hear the GPUs' XIDs.
-func listen(lib library, gpus int) *events {
+// listen begins to hear the GPUs' XIDs. A wait takes no longer than a period.
+func listen(lib library, gpus int, period time.Duration) *events {
 	e := &events{
-		heard: make(chan heard), lib: lib, gpus: gpus,
+		heard: make(chan heard), lib: lib, gpus: gpus, timeout: min(period, maxWait),
 		quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go e.run()
@@ -149,7 +150,7 @@ func (e *events) listen() (lasted bool) {
 // wait adds up the events that are there. If there are none it waits for one.
 func (e *events) wait() (counts map[event]int, ret driver.Return) {
 	counts = map[event]int{}
-	timeout := waitFor
+	timeout := e.timeout
 	for range burst {
 		var data driver.EventData
 		ret := e.call("nvmlEventSetWait", func() (ret driver.Return) {

@@ -23,10 +23,17 @@ func (q *query) activity() {
 		g.sampled = false
 		return
 	}
-	if g.sampled {
+	if g.sampled && !q.idle() {
 		q.compare()
 	}
 	g.older, g.newer, g.sampled = g.newer, g.older, true
+}
+
+// idle says that nothing runs: comparing, which costs more than all else of a
+// poll, would tell nothing new.
+func (q *query) idle() bool {
+	u := q.found.Use
+	return u.GPU != nil && *u.GPU == 0 && u.Processes != nil && *u.Processes == 0
 }
 
 func (q *query) allocate() bool {

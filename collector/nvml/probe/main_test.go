@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // simulated builds the simulated driver and gives its folder.
-func simulated(t *testing.T) string {
+func simulated(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("make", "-C", "../../../sim", "OUT=../build/sim").CombinedOutput()
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *child) ended() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

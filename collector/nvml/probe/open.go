@@ -42,7 +42,7 @@ func (p *probe) open(ctx context.Context) error {
 	for i := range p.session.count {
 		p.gpus = append(p.gpus, newGPU(i))
 	}
-	p.events = listen(p.session.library, p.session.count)
+	p.events = listen(p.session.library, p.session.count, p.cfg.Period)
 	return nil
 }
 

@@ -28,8 +28,7 @@ type Config struct {
 	Period, SlowPeriod, Deadline time.Duration
 }
 
-// Run polls until in ends or ctx is done, which is a clean end: the library is
-// shut down unless a call hangs. Each line on in is a wish: "poll" for a poll of
+// Run polls until in ends or ctx is done, which is a clean end. Each line on in is a wish: "poll" for a poll of
 // everything at once, "close" to shut the library down, which is reported when it
 // is done, and "open" to go on. Run owns the process: it ends with an error when
 // the library cannot be opened (reported as well) or out cannot be written, and
@@ -46,7 +45,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 		if err := p.open(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
-		if err := p.watch(ctx); err != nil {
+		if err := p.watch(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
 		if err := p.close(ctx); err != nil {

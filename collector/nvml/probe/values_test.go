@@ -2,6 +2,7 @@ package probe
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,10 +39,10 @@ func TestProfiles(t *testing.T) {
 			"remap.banks": `{"high":0,"low":0,"max":2560,"none":0,"partial":0}`, "clocks.reasons": "1",
 			"clocks.power_brake": "0", "temp": `{"gpu":31,"margin":56,"memory":42,"shutdown":92,"slowdown":87}`,
 			"power": `{"limit":700,"watts":71.5}`, "pcie": `{"gen":5,"max_gen":5,"max_width":16,"replays":0,"width":16}`,
-			"use.memory_total": "85520809984", "use.processes": "0", "use.sm": "0", "persistence": "true", "failed": "null",
+			"use.memory_total": "85520809984", "use.processes": "0", "use.sm": "null", "persistence": "true", "failed": "null",
 		},
-		"hgx-b200":   {"name": `"NVIDIA B200"`, "recovery": "0", "use.dram": "0", "failed": "null"},
-		"gb200-tray": {"name": `"NVIDIA GB200"`, "pci": `"0008:01:00"`, "use.sm": "0", "failed": "null"},
+		"hgx-b200":   {"name": `"NVIDIA B200"`, "recovery": "0", "use.gpu": "0", "failed": "null"},
+		"gb200-tray": {"name": `"NVIDIA GB200"`, "pci": `"0008:01:00"`, "failed": "null"},
 		"pcie-l40s":  {"name": `"NVIDIA L40S"`, "mig": "false", "pcie.max_gen": "4", "use.sm": "null", "use.gpu": "0", "temp.memory": "null", "failed": "null"},
 		"mig-h100": {
 			"mig": "true", "remap": "null", "use.gpu": "null", "use.sm": "null", "ecc.volatile.dram_unc": "0", "failed": "null",
@@ -79,6 +80,9 @@ func TestValues(t *testing.T) {
 	set := func(value, to string) func(*node.Node) error {
 		return func(n *node.Node) error { return n.Set("2", value, to) }
 	}
+	busy := func(value, to string) func(*node.Node) error {
+		return func(n *node.Node) error { return errors.Join(n.Work("2", 50), n.Set("2", value, to)) }
+	}
 	tests := []struct {
 		do         func(*node.Node) error
 		path, want string
@@ -114,7 +118,7 @@ func TestValues(t *testing.T) {
 		{set("recovery", node.Unknown), "failed", `{"recovery":999}`},
 		{set("temperature.slowdown", node.Unknown), "failed", `{"temp.limits":999}`},
 		{set("power", node.Unknown), "failed", `{"power":999}`},
-		{set("gpm.sm", node.Unknown), "failed", `{"use.gpm":999}`},
+		{busy("gpm.sm", node.Unknown), "failed", `{"use.gpm":999}`},
 
 		// Impossible is unknown.
 		{set("temperature", "9000"), "failed", `{"temp":-1}`},
@@ -123,7 +127,7 @@ func TestValues(t *testing.T) {
 		{set("ecc.volatile.dram.corrected", node.Blank), "failed", `{"ecc.volatile":-1}`},
 		{set("ecc.aggregate.sram.uncorrected", node.Blank), "failed", `{"ecc.sram":-1}`},
 		{set("utilization.gpu", "101"), "failed", `{"use":-1}`},
-		{set("gpm.sm", node.Blank), "failed", `{"use.gpm":-1}`},
+		{busy("gpm.sm", node.Blank), "failed", `{"use.gpm":-1}`},
 		{set("pcie.gen", "0"), "failed", `{"pcie":-1}`},
 		{set("memory.used", "1e12"), "failed", `{"use.memory":-1}`},
 
@@ -141,7 +145,9 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s = %s: %+v", tt.path, tt.want, seen.GPUs)
 		}
 		must(t, n.Restore("2"))
-		c.inventory(func(i nvml.Inventory) bool { return i.GPUs[2].Failed == nil && at(t, i.GPUs[2], tt.path) != tt.want || tt.want == "null" })
+		c.inventory(func(i nvml.Inventory) bool {
+			return i.GPUs[2].Failed == nil && at(t, i.GPUs[2], tt.path) != tt.want || tt.want == "null"
+		})
 	}
 }
 
