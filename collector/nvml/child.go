@@ -46,7 +46,7 @@ func (c *child) hear(r Report) {
 func (c *child) poll() {
 	if !c.asked && !c.stopping {
 		c.asked = true
-		io.WriteString(c.stdin, "poll\n")
+		_, _ = io.WriteString(c.stdin, "poll\n")
 	}
 }
 

@@ -128,13 +128,13 @@ func (p *Probe) end(c *child) error {
 	if c.gone(time.Second) {
 		return nil
 	}
-	c.signal(sigTerm)
+	_ = c.signal(sigTerm) // it may end in this moment
 	// Long enough for a call to miss its deadline and the child to say so.
 	if c.gone(p.cfg.Deadline + time.Second) {
 		return nil
 	}
 	if !c.mayBeInCall(p.patience()) {
-		c.signal(sigKill)
+		_ = c.signal(sigKill)
 		if c.gone(time.Second) {
 			return nil
 		}

@@ -70,7 +70,7 @@ func startCommand(cmd *exec.Cmd) (*child, error) {
 	events := make(chan event)
 	go func() {
 		readEvents(stdout, events)
-		cmd.Wait() // what it returns is in ProcessState
+		_ = cmd.Wait() // what it returns is in ProcessState
 		d := died(cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.text)
 		events <- event{died: &d}
 	}()

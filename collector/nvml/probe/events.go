@@ -76,7 +76,7 @@ func (e *events) run() {
 		if e.call("nvmlEventSetCreate", func() (ret driver.Return) { e.set, ret = e.lib.EventSetCreate(); return ret }) == driver.SUCCESS {
 			e.register()
 			lasted = e.listen()
-			e.call("nvmlEventSetFree", func() driver.Return { return e.set.Free() })
+			_ = e.call("nvmlEventSetFree", func() driver.Return { return e.set.Free() })
 		}
 		if lasted {
 			pause = minPause

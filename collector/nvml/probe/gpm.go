@@ -61,7 +61,7 @@ func (q *query) allocate() bool {
 func (g *gpm) free() {
 	for _, sample := range []driver.GpmSample{g.older, g.newer} {
 		if sample != nil {
-			sample.Free()
+			_ = sample.Free() // memory of this process
 		}
 	}
 	*g = gpm{}

@@ -71,8 +71,8 @@ func openLibrary(lib driver.Interface, t *track) (s session, failed *nvml.Error)
 		}
 		return s, failed
 	}
-	do("nvmlSystemGetNVMLVersion", version)
-	do("nvmlSystemGetDriverVersion", func() (ret driver.Return) { s.driver, ret = lib.SystemGetDriverVersion(); return ret })
+	_ = do("nvmlSystemGetNVMLVersion", version) // a version that is not told is empty
+	_ = do("nvmlSystemGetDriverVersion", func() (ret driver.Return) { s.driver, ret = lib.SystemGetDriverVersion(); return ret })
 	failed = do("nvmlDeviceGetCount", func() (ret driver.Return) { s.count, ret = lib.DeviceGetCount(); return ret })
 	s.Interface, s.has = lib, newSymbols(lib)
 	return s, failed

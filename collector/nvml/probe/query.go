@@ -150,11 +150,12 @@ func (q *query) identify() bool {
 	if !named {
 		return false
 	}
-	q.call("nvmlDeviceGetSerial", func() (ret driver.Return) {
+	// What a board does not tell of these stays empty.
+	_ = q.call("nvmlDeviceGetSerial", func() (ret driver.Return) {
 		id.Serial, ret = q.dev.GetSerial()
 		return ret
 	})
-	q.call("nvmlDeviceGetName", func() (ret driver.Return) {
+	_ = q.call("nvmlDeviceGetName", func() (ret driver.Return) {
 		id.Name, ret = q.dev.GetName()
 		return ret
 	})
