@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,14 +26,12 @@ func (n *Node) Break(gpu string) error {
 	})
 }
 
-// Restore undoes every fault of a GPU, hangs included.
+// Restore undoes every fault of a GPU, hangs included: all but who it is and its
+// MIG mode is again as "[gpu *]" has it.
 func (n *Node) Restore(gpu string) error {
+	own := []string{"name", "uuid", "serial", "pci", "minor", "mig", "mig.layout"}
 	return n.edit(gpu, func(c *conf, i int) {
-		c.set(i, "state", "present")
-		c.set(i, "after-reboot", "present")
-		c.settle(i, "remap", "none")
-		c.settle(i, "recovery", "0")
-		c.remove(i, isHang)
+		c.remove(i, func(key string) bool { return !slices.Contains(own, key) })
 	})
 }
 
@@ -69,7 +68,7 @@ func (n *Node) Recovery(gpu string, action int) error {
 	if action < 0 || action > 7 {
 		return fmt.Errorf("recovery action %d: want 0 to 7", action)
 	}
-	return n.edit(gpu, func(c *conf, i int) { c.set(i, "recovery", strconv.Itoa(action)) })
+	return n.Set(gpu, "recovery", strconv.Itoa(action))
 }
 
 // Remap sets a GPU's row remapping: none, pending or failed.
