@@ -46,6 +46,11 @@ func (p *Plan) announce(now time.Time, e Event) {
 	}
 }
 
+// Forbidden tells that the agent lacks the right to write to the Node.
+func (p *Plan) Forbidden(now time.Time, why string) {
+	p.announce(now, Event{Key: "node/forbidden", Type: "Warning", Reason: "NodeWriteForbidden", Message: why})
+}
+
 // application tells a program's own fault, once; the node is healthy.
 func (p *Plan) application(now time.Time, v fault.Verdict) {
 	if !v.Closed && v.Root == "" {
