@@ -56,7 +56,10 @@ func (c *core) show() {
 		d := c.plan.Desired()
 		s.Node = &d
 	}
-	for _, i := range s.Incidents {
+	counts := c.judge.Counts()
+	for n := range s.Incidents {
+		i := &s.Incidents[n]
+		i.Verdict.Count = max(i.Verdict.Count, counts[i.Verdict.ID])
 		if r, ok := diag.For(i.Verdict); ok && i.Asks(remediate.StepDiag) {
 			s.Diagnoses = append(s.Diagnoses, r)
 		}

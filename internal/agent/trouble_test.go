@@ -84,3 +84,19 @@ func TestAMissingRightIsTold(t *testing.T) {
 		s.stop()
 	})
 }
+
+// What a flood adds to an incident changes no verdict, and is counted all the same.
+func TestStatusCountsAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(1)
+		for range 100 {
+			s.hear(xid(2, uncontained))
+		}
+		if got := s.Status().Incidents; len(got) != 1 || got[0].Verdict.Count != 100 {
+			t.Errorf("incidents %+v", got)
+		}
+		s.stop()
+	})
+}
