@@ -164,6 +164,16 @@ func (j *Judge) Open() []Verdict {
 	return vs
 }
 
+// Counts gives how many lines or polls each open episode has by now, by ID. A
+// verdict that was given out has the count of its moment.
+func (j *Judge) Counts() map[string]uint64 {
+	counts := make(map[string]uint64, len(j.open))
+	for _, e := range j.open {
+		counts[e.ID] = e.Count
+	}
+	return counts
+}
+
 // Devices gives every GPU that was named, sorted by address.
 func (j *Judge) Devices() []Device {
 	var ds []Device
