@@ -70,6 +70,8 @@ type device struct {
 	// the kernel log said it last.
 	Arbiter int
 	Told    time.Time
+	// Places are the parts of the GPU that programs' faults have blamed.
+	Places map[string][]job `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
 	Lost  int       `json:"-"`
@@ -111,7 +113,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 // Tick lets time pass: it closes what has been quiet for long enough.
 func (j *Judge) Tick(now time.Time) []Verdict {
 	for _, e := range j.open {
-		if r := RuleFor(e.Class); r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet {
+		if r := RuleFor(e.Class); r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r) {
 			e.Cured = now
 			e.Clean = j.cfg.CleanPolls
 		}
