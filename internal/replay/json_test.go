@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 func TestJSON(t *testing.T) {
@@ -83,6 +86,41 @@ func mixedObjects(t *testing.T) []byte {
 	return objects(t, log)
 }
 
+// eventLine is an event as the document has it.
+type eventLine struct {
+	Type            string  `json:"type"`
+	File            string  `json:"file,omitempty"`
+	Line            int     `json:"line"`
+	Time            *string `json:"time"`
+	Kind            string  `json:"kind"`
+	XID             *int    `json:"xid"`
+	PCI             *string `json:"pci"`
+	GPUInstance     *int    `json:"gpu_instance"`
+	ComputeInstance *int    `json:"compute_instance"`
+	PID             *int    `json:"pid"`
+	Process         string  `json:"process"`
+	Link            *int    `json:"link"`
+	CausedBy        *int    `json:"caused_by"`
+	Missing         uint64  `json:"missing,omitempty"`
+	Message         string  `json:"message"`
+}
+
+// An event is JSON, whatever bytes a log holds, and nothing of it is lost.
+func FuzzEvent(f *testing.F) {
+	f.Add("python3", "Ch 00000010", 12)
+	f.Add("a\"b\\c", "\x00\xff<&>é\u2028", -1)
+	f.Fuzz(func(t *testing.T, process, message string, link int) {
+		finding := Finding{Line: 1, Event: xidparse.Event{Kind: xidparse.KindXID, Code: 79, Process: process, Message: message, Link: link}}
+		var got eventLine
+		if err := json.Unmarshal(appendEvent(nil, finding), &got); err != nil {
+			t.Fatal(err)
+		}
+		if utf8.ValidString(process) && utf8.ValidString(message) && (got.Process != process || got.Message != message) {
+			t.Errorf("%q %q became %q %q", process, message, got.Process, got.Message)
+		}
+	})
+}
+
 // decode reads a line strictly as what its type says, and gives its fields.
 func decode(t *testing.T, line string) (fields map[string]any) {
 	t.Helper()
@@ -91,7 +129,7 @@ func decode(t *testing.T, line string) (fields map[string]any) {
 	}
 	var into any = &VerdictLine{}
 	if fields["type"] == "event" {
-		into = &EventLine{}
+		into = &eventLine{}
 	}
 	dec := json.NewDecoder(strings.NewReader(line))
 	dec.DisallowUnknownFields()
