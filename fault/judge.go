@@ -75,6 +75,8 @@ type device struct {
 	// the kernel log said it last.
 	Arbiter int
 	Told    time.Time
+	// Places are the parts of the GPU that programs' faults have blamed.
+	Places map[string][]job `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
 	Lost  int       `json:"-"`
@@ -146,7 +148,7 @@ func (j *Judge) lapsed(now time.Time, e *episode) bool {
 	if e.Released && now.Sub(e.Last) >= appQuiet && !j.confirms(e) {
 		return true
 	}
-	return r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet
+	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
 }
 
 func (j *Judge) released(id string) {
