@@ -90,6 +90,10 @@ func (q *query) fields(table []field) {
 func (q *query) field(r *reading, f field, v driver.FieldValue) {
 	q.lib.fields.add(f.name(), time.Duration(v.LatencyUsec)*time.Microsecond)
 	ret := driver.Return(v.NvmlReturn)
+	if ret == driver.ERROR_GPU_IS_LOST {
+		q.lose("nvmlDeviceGetFieldValues")
+		return
+	}
 	// To some drivers a field that they do not know is an invalid argument.
 	if notSupported(ret) || ret == driver.ERROR_INVALID_ARGUMENT {
 		q.gpu.without[f.key()] = true

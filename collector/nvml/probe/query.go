@@ -59,10 +59,16 @@ func (q *query) call(name string, f func() driver.Return) driver.Return {
 	q.lib.calls.add(name, time.Since(began))
 	q.gpu.track.leave()
 	if ret == driver.ERROR_GPU_IS_LOST {
-		q.found.Lost = true
-		q.found.Error = &nvml.Error{Op: name, Code: int(ret), Text: ret.Error()}
+		q.lose(name)
 	}
 	return ret
+}
+
+// lose notes the call that said that the GPU is lost.
+func (q *query) lose(name string) {
+	const ret = driver.ERROR_GPU_IS_LOST
+	q.found.Lost = true
+	q.found.Error = &nvml.Error{Op: name, Code: int(ret), Text: ret.Error()}
 }
 
 // need makes a call without which there is no GPU to ask.
