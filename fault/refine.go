@@ -32,7 +32,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	if e.PCI == (xidparse.PCI{}) {
 		v.Radius = Node
 		if e.Class == GSPTimeout {
-			v.Action = Hold
+			v.Action, v.Hard, v.Drain, v.Diag = Hold, false, DrainNever, 0
 			why = append(why, "the text names no GPU, and none is guessed")
 		}
 	}
