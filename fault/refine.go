@@ -38,7 +38,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 			why = []string{"the driver lists fewer GPUs than the node must have"}
 		}
 		if e.Class == GSPTimeout {
-			v.Action = Hold
+			v.Action, v.Hard, v.Drain, v.Diag = Hold, false, DrainNever, 0
 			why = append(why, "the text names no GPU, and none is guessed")
 		}
 	}
