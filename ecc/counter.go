@@ -3,10 +3,10 @@ package ecc
 import "time"
 
 // Counter turns readings of a count that grows into what happened between them.
-// Its zero value has no baseline. The exported fields are its saved form.
+// Its zero value has no baseline.
 type Counter struct {
-	Value uint64    `json:"value"`
-	At    time.Time `json:"at,omitzero"`
+	Value uint64
+	At    time.Time
 }
 
 // maxGap is how far apart two readings may be for their difference to mean a

@@ -40,17 +40,17 @@ type Reading struct {
 }
 
 // GPU follows the memory of one GPU from poll to poll. Its zero value knows
-// nothing. The exported fields are its saved form.
+// nothing.
 type GPU struct {
-	Corrected   Counter `json:"corrected"`
-	Uncorrected Counter `json:"uncorrected"`
-	Storm       Storm   `json:"storm"`
+	Corrected   Counter
+	Uncorrected Counter
+	Storm       Storm
 	// Answered says that the counters have answered once.
-	Answered bool `json:"answered,omitempty"`
+	Answered bool
 	// Calm is for how long the GPU has computed since the last storm; At is the
 	// last reading's time.
-	Calm time.Duration `json:"calm,omitempty"`
-	At   time.Time     `json:"at,omitzero"`
+	Calm time.Duration
+	At   time.Time
 }
 
 // Read takes one poll and gives what it shows.

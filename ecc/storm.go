@@ -15,23 +15,22 @@ const (
 )
 
 // Storm watches the corrected errors of one GPU. Its zero value has seen none.
-// The exported fields are its saved form.
 type Storm struct {
 	// Recent holds what came within BurstWindow, the oldest first.
-	Recent []Share `json:"recent,omitempty"`
+	Recent []Share
 	// Peak is the highest rate seen, in errors a second: a GPU that shows none
 	// while idle is not healed.
-	Peak float64 `json:"peak,omitempty"`
+	Peak float64
 	// Raging is set from the first sign of a storm until neither window shows
 	// more than half of what began it.
-	Raging bool `json:"raging,omitempty"`
+	Raging bool
 }
 
 // Share is the errors of one stretch between two readings.
 type Share struct {
-	At    time.Time     `json:"at"`
-	Over  time.Duration `json:"over"`
-	Count uint64        `json:"count"`
+	At    time.Time
+	Over  time.Duration
+	Count uint64
 }
 
 // Add takes what a Counter has read and says whether a storm rages.

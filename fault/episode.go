@@ -49,6 +49,8 @@ type episode struct {
 	Suspicion string
 	// Askers are the first processes whose call the GPU did not answer.
 	Askers []string
+	// Peak is the worst rate of a storm, in corrected errors a second.
+	Peak float64 `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it opened.

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
@@ -26,8 +27,19 @@ func (j *Judge) memory(now time.Time, d *device, g GPUState) {
 	found := d.Memory.Read(now, g.Memory)
 	for _, f := range findings {
 		if found&f.found != 0 {
-			j.present(now, g.PCI, f.class)
+			e := j.present(now, g.PCI, f.class)
+			if f.class == ECCStorm {
+				e.worst(d.Memory.Storm.Peak)
+			}
 		}
+	}
+}
+
+// worst keeps the highest rate of a storm as its evidence: idle is not healed.
+func (e *episode) worst(perSecond float64) {
+	if perSecond > e.Peak {
+		e.Peak = perSecond
+		e.Evidence = []string{fmt.Sprintf("%.0f corrected errors a second at the worst", perSecond)}
 	}
 }
 

@@ -87,7 +87,8 @@ type device struct {
 	Missing int        `json:"-"`
 	Witness *BusDevice `json:"-"`
 	// Memory follows the error counters, the others how long a slowdown lasts.
-	Memory              ecc.GPU
+	// They begin anew with the agent, which errs on the careful side.
+	Memory              ecc.GPU   `json:"-"`
 	Hot, Braked, Narrow sustained `json:"-"`
 }
 
@@ -283,7 +284,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 // have found.
 func (j *Judge) id(o Observation) string {
 	boot := j.boot[:min(8, len(j.boot))]
-	if _, kernel := o.Fact.(Heard); kernel {
+	if h, ok := o.Fact.(Heard); ok && !h.ByDriver {
 		return fmt.Sprintf("%s-%d", boot, o.Sequence)
 	}
 	j.serial++

@@ -21,7 +21,11 @@ type Observation struct {
 type Fact interface{ isFact() }
 
 // Heard is a line of the driver in the kernel log.
-type Heard struct{ Event xidparse.Event }
+type Heard struct {
+	Event xidparse.Event
+	// ByDriver: no line, but the driver's announcement of one.
+	ByDriver bool
+}
 
 // Boot names the running boot. It is the first observation after a start.
 type Boot struct{ ID string }

@@ -113,7 +113,7 @@ func (s *stage) do(n int, word, text string) {
 		if !ok {
 			s.t.Fatalf("line %d: not the driver's: %q", n, text)
 		}
-		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{ev}})
+		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{Event: ev}})
 	case "gpus":
 		for _, a := range strings.Fields(text) {
 			s.gpus = append(s.gpus, s.pci(n, a))

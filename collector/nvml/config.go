@@ -18,14 +18,17 @@ type Config struct {
 	// stuck. Nothing is written there: it may be on a disk that is full or read
 	// only. Empty is no such protection.
 	Lock string
-	// Period is between polls, 5 s if 0. Deadline is for one driver call, 3 s
-	// if 0.
-	Period, Deadline time.Duration
+	// Period is between polls, 5 s if 0; SlowPeriod between those of what rarely
+	// changes, 1 min if 0. Deadline is for one driver call, 3 s if 0.
+	Period, SlowPeriod, Deadline time.Duration
 }
 
 func (cfg Config) withDefaults() Config {
 	if cfg.Period == 0 {
 		cfg.Period = 5 * time.Second
+	}
+	if cfg.SlowPeriod == 0 {
+		cfg.SlowPeriod = time.Minute
 	}
 	if cfg.Deadline == 0 {
 		cfg.Deadline = 3 * time.Second
@@ -45,5 +48,5 @@ func (cfg Config) argv() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find our own executable: %w", err)
 	}
-	return []string{self, "probe", "nvml", "--period", cfg.Period.String(), "--deadline", cfg.Deadline.String()}, nil
+	return []string{self, "probe", "nvml", "--period", cfg.Period.String(), "--slow-period", cfg.SlowPeriod.String(), "--deadline", cfg.Deadline.String()}, nil
 }

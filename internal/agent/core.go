@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -27,8 +28,12 @@ type heard struct {
 	at       time.Time
 }
 
-// asked is one report of the driver's child.
-type asked struct{ report nvml.Report }
+// asked is one report of the driver's child, and what the PCI bus listed then.
+type asked struct {
+	report   nvml.Report
+	bus      []pci.Device
+	busError error
+}
 
 // nodeSeen is what the Node object says.
 type nodeSeen struct{ observed remediate.Observed }
@@ -66,6 +71,10 @@ type core struct {
 	trouble atomic.Pointer[Trouble]
 	// silent is why the driver does not answer at the moment; empty when it does.
 	silent string
+	// gpuless says that the PCI bus lists no GPU, busFailed that it could not be
+	// read.
+	gpuless, busFailed bool
+	echoes             echoes
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
@@ -76,7 +85,7 @@ type core struct {
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
 		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {},
-		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot,
+		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.State { return kernlog.State{} }}
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
@@ -115,7 +124,7 @@ func (c *core) take(now time.Time, m message) {
 	switch m := m.(type) {
 	case heard:
 		for i, o := range m.facts {
-			c.line(o, m.texts[i])
+			c.line(now, o, m.texts[i])
 			if b, ok := o.Fact.(fault.Boot); ok {
 				c.boot = b.ID
 			}
@@ -127,7 +136,7 @@ func (c *core) take(now time.Time, m message) {
 		}
 		c.metrics.lineToJudged.Observe(time.Since(m.at).Seconds())
 	case asked:
-		c.answer(now, m.report)
+		c.answer(now, m)
 	case nodeSeen:
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {
@@ -144,6 +153,10 @@ func (c *core) take(now time.Time, m message) {
 // tick lets time pass for the judge and the plan.
 func (c *core) tick(now time.Time) {
 	c.verdicts(now, c.judge.Tick(now))
+	for _, f := range c.echoes.unheard(now) {
+		c.log.Warn("an XID that the kernel log does not have", "code", f.(fault.Heard).Event.Code, "pci", f.(fault.Heard).Event.PCI.String())
+		c.step(now, f)
+	}
 	c.plan.Tick(now)
 	c.settle(now)
 }

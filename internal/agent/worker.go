@@ -9,7 +9,7 @@ import (
 // The pauses between two tries while the API server does not take a write.
 const (
 	firstPause = 500 * time.Millisecond
-	lastPause  = 30 * time.Second
+	lastPause  = 10 * time.Second
 	// tryLimit is how long one try may take.
 	tryLimit = 15 * time.Second
 )

@@ -99,6 +99,7 @@ func writeConfig(dir string, n *node.Node) (url string, err error) {
 	c.Node, c.Actuator = "demo", config.ActuatorLog
 	c.KernelLog.Path, c.KernelLog.BootIDPath = n.KmsgPath(), n.BootIDPath()
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
+	c.NVML.BusPath = "" // the simulated GPUs are on no bus
 	c.Contain.CleanPolls, c.Contain.Probation = 1, config.Duration(1500*time.Millisecond)
 	c.State.Path = filepath.Join(dir, "state.db")
 	c.HTTP.Listen = fmt.Sprintf("127.0.0.1:%d", port)

@@ -59,6 +59,7 @@ func quick(dir string, sim *node.Node) config.Config {
 	c.Actuator = config.ActuatorLog
 	c.KernelLog.Path, c.KernelLog.BootIDPath = sim.KmsgPath(), sim.BootIDPath()
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
+	c.NVML.BusPath = "" // the simulated GPUs are on no bus
 	c.NVML.Grace = config.Duration(2 * time.Second)
 	c.Contain.CleanPolls, c.Contain.Probation = 2, config.Duration(2*time.Second)
 	c.Kubernetes.StartJitter = 0
