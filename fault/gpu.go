@@ -27,7 +27,7 @@ func (j *Judge) memory(now time.Time, d *device, g GPUState) {
 	found := d.Memory.Read(now, g.Memory)
 	for _, f := range findings {
 		if found&f.found != 0 {
-			e := j.present(now, g.PCI, f.class)
+			e := j.shown(now, g.PCI, f.class)
 			if f.class == ECCStorm {
 				e.worst(d.Memory.Storm.Peak)
 			}
@@ -48,13 +48,13 @@ func (j *Judge) slowdown(now time.Time, d *device, g GPUState) {
 	busy := g.Memory.Busy != nil && *g.Memory.Busy
 	narrow := busy && (g.Width > 0 && g.Width < g.MaxWidth || g.Generation > 0 && g.Generation < g.MaxGeneration)
 	if d.Hot.read(now, g.Slowed.Thermal) {
-		j.present(now, g.PCI, Thermal)
+		j.shown(now, g.PCI, Thermal)
 	}
 	if d.Braked.read(now, g.Slowed.PowerBrake) {
-		j.present(now, g.PCI, PowerBrake)
+		j.shown(now, g.PCI, PowerBrake)
 	}
 	if d.Narrow.read(now, narrow) {
-		j.present(now, g.PCI, PCIeDegraded)
+		j.shown(now, g.PCI, PCIeDegraded)
 	}
 }
 
@@ -72,12 +72,12 @@ func (j *Judge) bus(now time.Time, inv Inventory, listed map[xidparse.PCI]bool) 
 			continue
 		}
 		if d.Missing++; d.Missing >= lostLimit {
-			j.present(now, b.PCI, GPUCountShort)
+			j.shown(now, b.PCI, GPUCountShort)
 		}
 	}
 	if short := j.cfg.Expect - len(inv.GPUs); short > 0 {
 		if j.short++; j.short >= lostLimit {
-			j.present(now, xidparse.PCI{}, GPUCountShort)
+			j.shown(now, xidparse.PCI{}, GPUCountShort)
 		}
 		return
 	}

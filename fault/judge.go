@@ -58,6 +58,8 @@ type Judge struct {
 	hangs int
 	// short counts polls in a row that listed fewer GPUs than expected.
 	short int
+	// now is what the verdicts of the moment are made from.
+	now present
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -160,6 +162,7 @@ func (j *Judge) released(id string) {
 
 // Open gives the present verdict of every open episode, by opening time.
 func (j *Judge) Open() []Verdict {
+	j.gather()
 	var vs []Verdict
 	for _, e := range j.ordered() {
 		vs = append(vs, j.verdict(e))
@@ -191,6 +194,7 @@ func (j *Judge) Devices() []Device {
 // the verdicts that have changed.
 func (j *Judge) settle(now time.Time) []Verdict {
 	j.dirty = false
+	j.gather()
 	var vs []Verdict
 	var over []*episode
 	for _, e := range j.ordered() {

@@ -161,7 +161,7 @@ func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 		}
 	}
 	if d.Lost >= lostLimit {
-		j.present(now, pci, GPULost)
+		j.shown(now, pci, GPULost)
 	}
 }
 
@@ -169,7 +169,7 @@ func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 func (j *Judge) hung(now time.Time, h Hung) {
 	if h.Device.PCI == (xidparse.PCI{}) {
 		if j.hangs++; j.hangs >= hungLimit {
-			j.present(now, xidparse.PCI{}, DriverHung)
+			j.shown(now, xidparse.PCI{}, DriverHung)
 		}
 		return
 	}
@@ -184,7 +184,7 @@ func (j *Judge) hung(now time.Time, h Hung) {
 		}
 	}
 	if d.Hung >= hungLimit {
-		j.present(now, h.Device.PCI, DriverHung)
+		j.shown(now, h.Device.PCI, DriverHung)
 	}
 }
 
@@ -194,15 +194,15 @@ func (j *Judge) blind(now time.Time, b Blind) {
 	if b.Mismatch {
 		c = DriverMismatch
 	}
-	e := j.present(now, xidparse.PCI{}, c)
+	e := j.shown(now, xidparse.PCI{}, c)
 	if len(e.Evidence) == 0 {
 		e.Evidence = []string{b.Why}
 	}
 }
 
-// present opens or goes on with an episode that a poll shows. What is seen now
+// shown opens or goes on with an episode that a poll shows. What is seen now
 // needs no other proof.
-func (j *Judge) present(now time.Time, pci xidparse.PCI, c Class) *episode {
+func (j *Judge) shown(now time.Time, pci xidparse.PCI, c Class) *episode {
 	e := j.episode(now, pci, c, Observation{})
 	fresh := e.Count == 0
 	e.add(now, "")

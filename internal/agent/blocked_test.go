@@ -73,8 +73,8 @@ func TestRetriesAndTheNewestWish(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		tries := s.world.tries()
-		if n := len(tries) - before; n < 10 || n > 30 {
-			t.Errorf("%d tries in 5 minutes, want 10 to 30", n)
+		if n := len(tries) - before; n < 30 || n > 80 {
+			t.Errorf("%d tries in 5 minutes, want 30 to 80", n)
 		}
 		for i := len(tries) - 5; i < len(tries); i++ {
 			if pause := tries[i].Sub(tries[i-1]); pause < lastPause/2 || pause > lastPause {
