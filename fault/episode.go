@@ -55,6 +55,7 @@ type episode struct {
 	Repeat bool
 
 	said Verdict
+	rule Rule
 }
 
 // mark is all of an episode that its verdict depends on, but for the count.

@@ -107,7 +107,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 // Tick lets time pass: it closes what has been quiet for long enough.
 func (j *Judge) Tick(now time.Time) []Verdict {
 	for _, e := range j.open {
-		if r := RuleFor(e.Class); r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet {
+		if e.rule.Cure == CureQuiet && now.Sub(e.Last) >= e.rule.Quiet {
 			e.Cured = now
 			e.Clean = j.cfg.CleanPolls
 		}
@@ -123,8 +123,9 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 // Open gives the present verdict of every open episode, by opening time.
 func (j *Judge) Open() []Verdict {
 	var vs []Verdict
+	victims := j.victims()
 	for _, e := range j.ordered() {
-		vs = append(vs, j.verdict(e))
+		vs = append(vs, j.verdict(e, victims[e.key()]))
 	}
 	return vs
 }
@@ -145,8 +146,9 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	j.dirty = false
 	var vs []Verdict
 	var over []*episode
+	victims := j.victims()
 	for _, e := range j.ordered() {
-		v := j.verdict(e)
+		v := j.verdict(e, victims[e.key()])
 		if root := j.rootOf(e); j.ended(e) || root != nil && j.ended(root) {
 			v = closing(v, e, root)
 			over = append(over, e)
@@ -175,7 +177,7 @@ func (j *Judge) close(now time.Time, e *episode) {
 
 func closing(v Verdict, e, root *episode) Verdict {
 	v.Action, v.Later, v.Drain, v.Diag, v.Hard, v.Closed = None, None, DrainNever, 0, false, true
-	v.Reason = "over: " + RuleFor(e.Class).Cure.String()
+	v.Reason = "over: " + e.rule.Cure.String()
 	if root != nil {
 		v.Reason = "over, with " + string(root.Class)
 	}
@@ -217,7 +219,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 	if e := j.open[k]; e != nil {
 		return e
 	}
-	e := &episode{ID: j.id(o), Class: c, PCI: pci, Opened: now, Instance: xidparse.Absent}
+	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Instance: xidparse.Absent}
 	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
 		e.Repeat = true
 	}

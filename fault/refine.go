@@ -12,8 +12,8 @@ import (
 
 // verdict says what is held of an episode now. The rule comes first, then the
 // text refines it, then the arbiter, then the root, then the want of proof.
-func (j *Judge) verdict(e *episode) Verdict {
-	r := RuleFor(e.Class)
+func (j *Judge) verdict(e *episode, victims []Device) Verdict {
+	r := &e.rule
 	v := Verdict{
 		ID: e.ID, Class: e.Class, Radius: r.Radius, Action: r.Action, Later: r.Later,
 		Diag: r.Diag, Hard: r.Hard, Drain: r.Drain, Hardware: r.Hardware,
@@ -39,9 +39,10 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	if !e.Cured.IsZero() && v.Acts() {
 		v.Action = Cordon
-		why = append(why, RuleFor(e.Class).Cure.String()+": watched until it has stayed so")
+		why = append(why, r.Cure.String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
+	v.Victims = append(v.Victims, victims...)
 	if root := j.rootOf(e); root != nil {
 		v.Root = root.ID
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
@@ -131,7 +132,7 @@ func (j *Judge) refineArbiter(e *episode, v *Verdict) []string {
 		return nil
 	}
 	wanted, why := arbiterAction(d.Arbiter)
-	if RuleFor(e.Class).Floor && wanted < v.Action || v.Action == Replace {
+	if e.rule.Floor && wanted < v.Action || v.Action == Replace {
 		return []string{fmt.Sprintf("%s, which is not enough", why)}
 	}
 	if e.Class == DriverHung && wanted == Reset {
@@ -162,12 +163,20 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	if e.PCI == (xidparse.PCI{}) && v.Acts() {
 		v.GPUs = v.Affected
 	}
-	for _, other := range j.open {
-		if other.PCI != e.PCI && j.rootOf(other) == e && !other.Class.IsSXid() && other.PCI != (xidparse.PCI{}) {
-			v.Victims = append(v.Victims, j.named(other.PCI))
+}
+
+// victims gives the GPUs that only echo a fault on another one, by that fault.
+func (j *Judge) victims() map[key][]Device {
+	found := map[key][]Device{}
+	for _, e := range j.open {
+		if root := j.rootOf(e); root != nil && root.PCI != e.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {
+			found[root.key()] = append(found[root.key()], j.named(e.PCI))
 		}
 	}
-	sortDevices(v.Victims)
+	for _, ds := range found {
+		sortDevices(ds)
+	}
+	return found
 }
 
 // named gives a device with its UUID, where that is known.
