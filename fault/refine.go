@@ -12,7 +12,7 @@ import (
 
 // verdict says what is held of an episode now. The rule comes first, then the
 // text refines it, then the arbiter, then the root, then the want of proof.
-func (j *Judge) verdict(e *episode, victims []Device) Verdict {
+func (j *Judge) verdict(e *episode) Verdict {
 	r := &e.rule
 	v := Verdict{
 		ID: e.ID, Class: e.Class, Radius: r.Radius, Action: r.Action, Later: r.Later,
@@ -21,6 +21,8 @@ func (j *Judge) verdict(e *episode, victims []Device) Verdict {
 	}
 	why := []string{r.Title}
 	why = append(why, refineMemory(e, &v)...)
+	why = append(why, refineAskers(e)...)
+	why = append(why, refineSuspect(e, &v)...)
 	why = append(why, j.refineLink(e, &v)...)
 	why = append(why, refineLink5(e, &v)...)
 	why = append(why, j.refineArbiter(e, &v)...)
@@ -42,7 +44,6 @@ func (j *Judge) verdict(e *episode, victims []Device) Verdict {
 		why = append(why, r.Cure.String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
-	v.Victims = append(v.Victims, victims...)
 	if root := j.rootOf(e); root != nil {
 		v.Root = root.ID
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
@@ -59,6 +60,10 @@ func (j *Judge) verdict(e *episode, victims []Device) Verdict {
 func refineMemory(e *episode, v *Verdict) []string {
 	m := ecc.FromBits(e.Memory)
 	switch e.Class {
+	case RemapPending:
+		if len(e.Evidence) > 0 && strings.Contains(e.Evidence[0], "page retirement") {
+			return []string{"a page to be retired, as before Ampere"}
+		}
 	case XID48:
 		switch {
 		case e.Repeat:
@@ -85,6 +90,14 @@ func refineMemory(e *episode, v *Verdict) []string {
 		}
 	}
 	return nil
+}
+
+// refineAskers names those who waited for the GPU, so that nobody blames them.
+func refineAskers(e *episode) []string {
+	if len(e.Askers) == 0 {
+		return nil
+	}
+	return []string{"who asked is a victim, not the cause: " + strings.Join(e.Askers, ", ")}
 }
 
 // refineLink follows the triage of XID 74's registers.
@@ -148,42 +161,4 @@ func (j *Judge) refineArbiter(e *episode, v *Verdict) []string {
 		v.Radius = max(v.Radius, Node)
 	}
 	return []string{why}
-}
-
-// reach names the devices that the verdict is about.
-func (j *Judge) reach(e *episode, v *Verdict) {
-	self := j.named(e.PCI)
-	v.GPUs, v.Affected, v.Victims = []Device{self}, []Device{self}, []Device{}
-	if e.PCI == (xidparse.PCI{}) || e.Class.IsSXid() {
-		v.GPUs, v.Affected = []Device{}, []Device{}
-	}
-	if v.Radius >= Baseboard {
-		v.Affected = j.Devices()
-	}
-	if e.PCI == (xidparse.PCI{}) && v.Acts() {
-		v.GPUs = v.Affected
-	}
-}
-
-// victims gives the GPUs that only echo a fault on another one, by that fault.
-func (j *Judge) victims() map[key][]Device {
-	found := map[key][]Device{}
-	for _, e := range j.open {
-		if root := j.rootOf(e); root != nil && root.PCI != e.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {
-			found[root.key()] = append(found[root.key()], j.named(e.PCI))
-		}
-	}
-	for _, ds := range found {
-		sortDevices(ds)
-	}
-	return found
-}
-
-// named gives a device with its UUID, where that is known.
-func (j *Judge) named(pci xidparse.PCI) Device {
-	d := Device{PCI: pci}
-	if known := j.devices[pci]; known != nil {
-		d.UUID = known.UUID
-	}
-	return d
 }

@@ -2,6 +2,7 @@ package xidparse
 
 import (
 	"bytes"
+	"strconv"
 	"time"
 )
 
@@ -182,4 +183,17 @@ func two(s []byte) int {
 		return 0
 	}
 	return int(s[0]-'0')*10 + int(s[1]-'0')
+}
+
+// String gives seconds since boot, or the calendar in UTC; empty for no time.
+func (t Time) String() string {
+	switch t.Clock {
+	case ClockBoot:
+		return strconv.FormatFloat(t.Since.Seconds(), 'f', 6, 64)
+	case ClockWall:
+		return time.Unix(0, 0).UTC().Add(t.Since).Format("2006-01-02T15:04:05.999999Z07:00")
+	case ClockYearless:
+		return time.Date(leapYear, time.January, 1, 0, 0, 0, 0, time.UTC).Add(t.Since).Format("Jan _2 15:04:05.999999")
+	}
+	return ""
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/explain"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
@@ -42,14 +40,4 @@ the driver. Exit 0 for a number that nobody knows, 2 for what is no question.`,
 	format.flags(cmd)
 	cmd.Flags().StringVar(&driver, "driver", "", "version of the driver that wrote the line, such as 570.86.15")
 	return cmd
-}
-
-// terminalWidth is that of the terminal, or of a wide page where there is none.
-func terminalWidth(w any) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width
-		}
-	}
-	return explain.MaxWidth
 }

@@ -33,12 +33,16 @@ type asked struct{ report nvml.Report }
 // nodeSeen is what the Node object says.
 type nodeSeen struct{ observed remediate.Observed }
 
+// refused is a write that the agent has no right to make.
+type refused struct{ why string }
+
 // told is an event that has reached the API server.
 type told struct{ event remediate.Event }
 
 func (heard) isMessage()    {}
 func (asked) isMessage()    {}
 func (nodeSeen) isMessage() {}
+func (refused) isMessage()  {}
 func (told) isMessage()     {}
 
 // core owns the judge and the plan.
@@ -62,9 +66,11 @@ type core struct {
 	trouble atomic.Pointer[Trouble]
 	// silent is why the driver does not answer at the moment; empty when it does.
 	silent string
-	boot   string
-	shown  atomic.Pointer[Status]
-	beat   atomic.Int64
+	// stuck are the calls that do not return, each on one GPU.
+	stuck []string
+	boot  string
+	shown atomic.Pointer[Status]
+	beat  atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
@@ -124,6 +130,11 @@ func (c *core) take(now time.Time, m message) {
 		c.answer(now, m.report)
 	case nodeSeen:
 		c.plan.Node(now, m.observed)
+		for _, id := range c.plan.Overruled() {
+			c.step(now, fault.Released{ID: id})
+		}
+	case refused:
+		c.plan.Refused(now, m.why)
 	case told:
 		c.strike(m.event)
 	}

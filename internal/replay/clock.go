@@ -18,11 +18,10 @@ type clock struct {
 	last xidparse.Time
 }
 
-// pass lets the time pass that lies between a line and the one before. A stamp
-// that goes back is another boot or another file, and a stamp of another clock
-// cannot be compared: then no time has passed.
-func (c *clock) pass(line xidparse.Line) {
-	t := line.Time()
+// pass lets the time pass that lies between a line and the one before. A time
+// that goes back is another boot or another file, and one of another clock
+// cannot be compared: then none has passed.
+func (c *clock) pass(t xidparse.Time) {
 	if t.Clock == xidparse.ClockNone {
 		c.now = c.now.Add(lineTime)
 		return
