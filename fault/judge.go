@@ -148,8 +148,9 @@ func (j *Judge) released(id string) {
 // Open gives the present verdict of every open episode, by opening time.
 func (j *Judge) Open() []Verdict {
 	var vs []Verdict
+	victims := j.victims()
 	for _, e := range j.ordered() {
-		vs = append(vs, j.verdict(e))
+		vs = append(vs, j.verdict(e, victims[e.key()]))
 	}
 	return vs
 }
@@ -180,8 +181,9 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	j.dirty = false
 	var vs []Verdict
 	var over []*episode
+	victims := j.victims()
 	for _, e := range j.ordered() {
-		v := j.verdict(e)
+		v := j.verdict(e, victims[e.key()])
 		switch root := j.rootOf(e); {
 		case root != nil && j.ended(root):
 			v = closing(v, "over, with "+string(root.Class))

@@ -5,7 +5,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
-// reach names the devices that the verdict is about.
+// reach names the devices that the verdict is about, but for the victims.
 func (j *Judge) reach(e *episode, v *Verdict) {
 	self := j.named(e.PCI)
 	v.GPUs, v.Affected, v.Victims = []Device{self}, []Device{self}, []Device{}
@@ -21,12 +21,20 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	if e.PCI == (xidparse.PCI{}) && v.Acts() {
 		v.GPUs = v.Affected
 	}
-	for _, other := range j.open {
-		if other.Root != nil && other.PCI != e.PCI && j.rootOf(other) == e && !other.Class.IsSXid() && other.PCI != (xidparse.PCI{}) {
-			v.Victims = append(v.Victims, j.named(other.PCI))
+}
+
+// victims gives the GPUs that only echo a fault on another one, by that fault.
+func (j *Judge) victims() map[key][]Device {
+	found := map[key][]Device{}
+	for _, e := range j.open {
+		if root := j.rootOf(e); root != nil && root.PCI != e.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {
+			found[root.key()] = append(found[root.key()], j.named(e.PCI))
 		}
 	}
-	sortDevices(v.Victims)
+	for _, ds := range found {
+		sortDevices(ds)
+	}
+	return found
 }
 
 // named gives a device with its UUID, where that is known.

@@ -12,7 +12,7 @@ import (
 
 // verdict says what is held of an episode now. The rule comes first, then the
 // text refines it, then the arbiter, then the root, then the want of proof.
-func (j *Judge) verdict(e *episode) Verdict {
+func (j *Judge) verdict(e *episode, victims []Device) Verdict {
 	r := &e.rule
 	v := Verdict{
 		ID: e.ID, Class: e.Class, Radius: r.Radius, Action: r.Action, Later: r.Later,
@@ -44,6 +44,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		why = append(why, r.Cure.String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
+	v.Victims = append(v.Victims, victims...)
 	if root := j.rootOf(e); root != nil {
 		v.Root = root.ID
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
