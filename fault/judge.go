@@ -133,10 +133,17 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 // the driver does not bear it out.
 func (j *Judge) lapsed(now time.Time, e *episode) bool {
 	r := e.rule
-	if e.Released && now.Sub(e.Last) >= appQuiet && !j.confirms(e) {
+	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
 	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
+}
+
+// seenSince says whether the present has been asked about an episode's device
+// since the start, if anybody asks at all.
+func (j *Judge) seenSince(e *episode) bool {
+	d := j.devices[e.PCI]
+	return j.cfg.CleanPolls == 0 || d == nil || d.State != nil
 }
 
 func (j *Judge) released(id string) {
