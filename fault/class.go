@@ -59,6 +59,10 @@ func (c Class) Code() (int, bool) {
 // IsSXid says whether the class is an NVSwitch's.
 func (c Class) IsSXid() bool { return strings.HasPrefix(string(c), "sxid-") }
 
+// Known says whether the class has a rule of its own, or its number a row in a
+// catalogue.
+func (c Class) Known() bool { return RuleFor(c).known }
+
 // sxid gives the number in an "sxid-N" class.
 func (c Class) sxid() (int, bool) {
 	n, err := strconv.Atoi(strings.TrimPrefix(string(c), "sxid-"))

@@ -67,6 +67,7 @@ type episode struct {
 	Repeat bool
 
 	said Verdict
+	rule Rule
 }
 
 // mark is all of an episode that its verdict depends on, but for the count.
@@ -193,5 +194,5 @@ func (e *episode) end() string {
 	case e.Released:
 		return "released by a person, and quiet since"
 	}
-	return RuleFor(e.Class).Cure.String()
+	return e.rule.Cure.String()
 }

@@ -147,11 +147,18 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 // for as long as its rule asks, or for a while after a person overruled it and
 // the driver does not bear it out.
 func (j *Judge) lapsed(now time.Time, e *episode) bool {
-	r := RuleFor(e.Class)
-	if e.Released && now.Sub(e.Last) >= appQuiet && !j.confirms(e) {
+	r := e.rule
+	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
 	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
+}
+
+// seenSince says whether the present has been asked about an episode's device
+// since the start, if anybody asks at all.
+func (j *Judge) seenSince(e *episode) bool {
+	d := j.devices[e.PCI]
+	return j.cfg.CleanPolls == 0 || d == nil || d.State != nil
 }
 
 func (j *Judge) released(id string) {
@@ -276,7 +283,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 	if e := j.open[k]; e != nil {
 		return e
 	}
-	e := &episode{ID: j.id(o), Class: c, PCI: pci, Opened: now, Instance: xidparse.Absent}
+	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Instance: xidparse.Absent}
 	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
 		e.Repeat = true
 	}

@@ -123,7 +123,7 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 		return
 	}
 	cured := false
-	switch RuleFor(e.Class).Cure {
+	switch e.rule.Cure {
 	case CureReset:
 		cured = e.Rebooted || !e.Cured.IsZero()
 	case CureAnswers, CureAnswersOrReset:
@@ -156,7 +156,7 @@ func (j *Judge) seen(now time.Time, k key) {
 func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 	d.Lost++
 	for _, e := range j.open {
-		if e.PCI == pci && RuleFor(e.Class).Cure != CureQuiet {
+		if e.PCI == pci && e.rule.Cure != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}
@@ -179,7 +179,7 @@ func (j *Judge) hung(now time.Time, h Hung) {
 	}
 	d.Hung++
 	for _, e := range j.open {
-		if e.PCI == h.Device.PCI && RuleFor(e.Class).Cure != CureQuiet {
+		if e.PCI == h.Device.PCI && e.rule.Cure != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // verdict says what is held of an episode now. The rule comes first, then the
 // text refines it, then the arbiter, then the root, then the want of proof.
 func (j *Judge) verdict(e *episode) Verdict {
-	r := RuleFor(e.Class)
+	r := &e.rule
 	v := Verdict{
 		ID: e.ID, Class: e.Class, Radius: r.Radius, Action: r.Action, Later: r.Later,
 		Diag: r.Diag, Hard: r.Hard, Drain: r.Drain, Hardware: r.Hardware,
@@ -47,7 +47,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	if !e.Cured.IsZero() && v.Acts() {
 		v.Action = Cordon
-		why = append(why, RuleFor(e.Class).Cure.String()+": watched until it has stayed so")
+		why = append(why, r.Cure.String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
 	if e.Class == GPUCountShort && len(v.GPUs) > 0 && v.GPUs[0].UUID == "" {
@@ -155,7 +155,7 @@ func (j *Judge) refineArbiter(e *episode, v *Verdict) []string {
 		return nil
 	}
 	wanted, why := arbiterAction(d.Arbiter)
-	if RuleFor(e.Class).Floor && wanted < v.Action || v.Action == Replace {
+	if e.rule.Floor && wanted < v.Action || v.Action == Replace {
 		return []string{fmt.Sprintf("%s, which is not enough", why)}
 	}
 	if e.Class == DriverHung && wanted == Reset {

@@ -28,6 +28,8 @@ type Rule struct {
 	EchoOf []Class
 	// EchoAnywhere lists such classes on any GPU of the node.
 	EchoAnywhere []Class
+	// known is false for a code that no catalogue has.
+	known bool
 }
 
 const (
@@ -103,6 +105,7 @@ func Rules() []Rule { return slices.Clone(rules) }
 func RuleFor(c Class) Rule {
 	for _, r := range rules {
 		if r.Class == c {
+			r.known = true
 			return r
 		}
 	}

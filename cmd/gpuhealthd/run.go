@@ -103,7 +103,9 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Actuator:  logact.New(log),
 	}
-	if cfg.NVML.Enabled {
+	if !cfg.NVML.Enabled {
+		opts.Judge.CleanPolls = 0 // nobody polls: the kernel log has the last word
+	} else {
 		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
 			Lock: filepath.Dir(cfg.State.Path)})
 	}

@@ -82,10 +82,8 @@ func (m *Metrics) verdict(v fault.Verdict) {
 
 // classLabel bounds the label in the same way.
 func classLabel(c fault.Class) string {
-	if code, ok := c.Code(); ok {
-		if _, known := xidparse.Lookup(code); !known {
-			return "other"
-		}
+	if !c.Known() {
+		return "other"
 	}
 	return string(c)
 }
