@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -33,19 +32,22 @@ type host struct {
 // account and no more rights than deploy/ gives that. It is not started.
 func onCluster(t *testing.T, cluster *kubetest.Cluster) *host {
 	t.Helper()
-	manifest, err := os.ReadFile("../../deploy/daemonset.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.Apply(t.Context(), manifest); err != nil {
-		t.Fatal(err)
-	}
-	for _, verb := range []string{"list", "watch", "patch"} {
-		cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: verb, Resource: "nodes"})
-	}
-	cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes", Subresource: "status"})
-	cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: "default"})
+	deployed(t, cluster)
 	return withAccount(t, cluster, account)
+}
+
+// deployed applies deploy/ and returns when the account has its rights.
+func deployed(t *testing.T, cluster *kubetest.Cluster) {
+	t.Helper()
+	must(t, cluster.Apply(t.Context(), []byte(read(t, "../../deploy/daemonset.yaml"))))
+	for _, right := range []authorizationv1.ResourceAttributes{
+		{Verb: "watch", Resource: "nodes"},
+		{Verb: "patch", Resource: "nodes"},
+		{Verb: "patch", Resource: "nodes", Subresource: "status"},
+		{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: metav1.NamespaceDefault},
+	} {
+		cluster.AwaitAllowed(t, account, right)
+	}
 }
 
 // withAccount is onCluster under any service account.
