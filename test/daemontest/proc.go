@@ -1,7 +1,6 @@
 package daemontest
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -9,8 +8,8 @@ import (
 	"time"
 )
 
-// family gives the daemon's process and its children.
-func (d *Daemon) family() []int {
+// Family gives the daemon's process and its children.
+func (d *Daemon) Family() []int {
 	d.t.Helper()
 	pids := []int{d.PID()}
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", d.PID()))
@@ -33,33 +32,31 @@ func (d *Daemon) family() []int {
 	return pids
 }
 
-// Memory is the proportional set size (PSS) of daemon and children, in bytes.
-func (d *Daemon) Memory() (bytes int) { return d.sum("smaps_rollup", "Pss:") }
+// Memory is the proportional set size (PSS) of the daemon and of each child, in
+// bytes.
+func (d *Daemon) Memory() []int { return d.each("smaps_rollup", "Pss:") }
 
 // PeakMemory is the largest resident set of the daemon and of each child since
-// they were started, added up, in bytes.
-func (d *Daemon) PeakMemory() (bytes int) { return d.sum("status", "VmHWM:") }
+// they were started, in bytes.
+func (d *Daemon) PeakMemory() []int { return d.each("status", "VmHWM:") }
 
-// sum adds up a line in kB of a file in /proc over the family.
-func (d *Daemon) sum(file, key string) (sum int) {
+// each reads a line in kB of a file in /proc for each of the family.
+func (d *Daemon) each(file, key string) (bytes []int) {
 	d.t.Helper()
-	for _, pid := range d.family() {
+	for _, pid := range d.Family() {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		_, value, _ := bytes.Cut(text, []byte(key))
-		fields := bytes.Fields(value)
-		if len(fields) == 0 {
-			d.t.Fatalf("/proc/%d/%s has no %s", pid, file, key)
-		}
-		kb, err := strconv.Atoi(string(fields[0]))
+		_, value, _ := strings.Cut(string(text), key)
+		number, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+		kb, err := strconv.Atoi(number)
 		if err != nil {
-			d.t.Fatal(err)
+			d.t.Fatalf("/proc/%d/%s: %s: %v", pid, file, key, err)
 		}
-		sum += kb << 10
+		bytes = append(bytes, kb<<10)
 	}
-	return sum
+	return bytes
 }
 
 // nanoseconds is the first field of schedstat, the time on a processor. It is
@@ -87,7 +84,7 @@ func (d *Daemon) nanoseconds(pid int) int64 {
 
 // CPU is the processor time that daemon and children have used.
 func (d *Daemon) CPU() (used time.Duration) {
-	for _, pid := range d.family() {
+	for _, pid := range d.Family() {
 		used += time.Duration(d.nanoseconds(pid))
 	}
 	return used

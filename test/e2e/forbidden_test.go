@@ -43,7 +43,7 @@ subjects:
 func TestAMissingRightIsLoudAndMendedWithoutARestart(t *testing.T) {
 	t.Parallel()
 	cluster := shared.Cluster(t)
-	deployed(t, cluster)
+	programs.Deploy(t, cluster)
 	must(t, cluster.Apply(t.Context(), []byte(weak)))
 	h := withAccount(t, cluster, types.NamespacedName{Namespace: "gpuhealthd", Name: "weak"})
 	h.StartReady()

@@ -60,13 +60,13 @@ func TestFromTheRealKernelLogToTheCordon(t *testing.T) {
 	pci := noMachine(0x21)
 	must(t, daemontest.WriteKmsg(daemontest.XID(pci, daemontest.OffTheBus)))
 	before := h.awaitIncident(pci)
-	h.settled()
+	h.AwaitSettled()
 	h.Kill()
 	h.StartReady()
 	if after := h.awaitIncident(pci); after.Verdict.ID != before.Verdict.ID || after.Verdict.Count != before.Verdict.Count {
 		t.Errorf("incident %s of %d lines, %s of %d before the restart", after.Verdict.ID, after.Verdict.Count, before.Verdict.ID, before.Verdict.Count)
 	}
-	h.settled()
+	h.AwaitSettled()
 	told := slices.DeleteFunc(h.events("FaultDetected"), func(e eventsv1.Event) bool { return !strings.Contains(e.Note, pci) })
 	if len(told) != 1 {
 		t.Errorf("%d events: %v", len(told), told)
