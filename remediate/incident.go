@@ -56,8 +56,10 @@ type Incident struct {
 	// Contained: the Node has shown cordon, taint and mark for it.
 	Contained bool `json:"contained"`
 	// Released: an administrator put the node back, and that stands.
-	Released bool   `json:"released"`
-	Steps    []Step `json:"steps,omitempty"`
+	Released bool `json:"released"`
+	// Adopted: the Node's mark told of it, and nothing else.
+	Adopted bool   `json:"adopted,omitempty"`
+	Steps   []Step `json:"steps,omitempty"`
 	// Until is when the probation ends.
 	Until time.Time `json:"until,omitzero"`
 	// Ended is when it was over.

@@ -36,6 +36,7 @@ var rules = []rule{
 	{folder: "internal/agent", may: []string{everything}},
 	{folder: "internal/config", may: []string{"collector/kernlog", "fault", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
+	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/httpd", may: []string{"internal/agent"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 

@@ -2,13 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"reflect"
 	"sync"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
-	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 )
 
 // applier brings the Node to what the plan wants, the newest wish only.
@@ -18,8 +18,6 @@ type applier struct {
 	act     Actuator
 	core    *core
 	metrics *Metrics
-	// forbidden says that the last tries failed for want of a right.
-	forbidden bool
 
 	mu     sync.Mutex
 	wanted *remediate.Desired
@@ -60,19 +58,12 @@ func (a *applier) apply(ctx context.Context) bool {
 	if err != nil {
 		a.core.trouble.Store(&Trouble{Error: err.Error(), At: time.Now()})
 		a.log.Error("the Node does not say what it should", "error", err)
-		a.forbid(ctx, err)
+		if errors.Is(err, remediate.ErrForbidden) {
+			a.core.tell(ctx, refused{err.Error()})
+		}
 		return false
 	}
 	a.core.trouble.Store(nil)
-	a.forbidden = false
 	a.core.tell(ctx, nodeSeen{seen})
 	return true
-}
-
-// forbid has it told, once, that a right is missing: no time mends that.
-func (a *applier) forbid(ctx context.Context, err error) {
-	if kube.Classify(err) == kube.Forbidden && !a.forbidden {
-		a.forbidden = true
-		a.core.tell(ctx, refused{err.Error()})
-	}
 }

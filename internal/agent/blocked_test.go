@@ -3,7 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
-	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,11 +58,10 @@ func TestNothingBlocksTheCore(t *testing.T) {
 func TestRetriesAndTheNewestWish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		var tries []time.Time
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		s.world.onApply = func(context.Context, remediate.Desired) error {
-			tries = append(tries, time.Now())
-			if away {
+			if away.Load() {
 				return errAway
 			}
 			return nil
@@ -70,9 +69,10 @@ func TestRetriesAndTheNewestWish(t *testing.T) {
 		s.start()
 		s.polls(1)
 		s.hear(xid(2, uncontained), xid(2, resetAsked))
-		before := len(tries)
+		before := len(s.world.tries())
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
+		tries := s.world.tries()
 		if n := len(tries) - before; n < 10 || n > 30 {
 			t.Errorf("%d tries in 5 minutes, want 10 to 30", n)
 		}
@@ -85,7 +85,7 @@ func TestRetriesAndTheNewestWish(t *testing.T) {
 			t.Errorf("the status says of the API: %v", trouble)
 		}
 		s.hear(xid(5, "79, pid=1, GPU has fallen off the bus."))
-		away = false
+		away.Store(false)
 		time.Sleep(lastPause)
 		synctest.Wait()
 		if len(s.world.applied) == 0 || s.world.applied[0].Fault != "xid-79" {
@@ -98,30 +98,29 @@ func TestRetriesAndTheNewestWish(t *testing.T) {
 	})
 }
 
-// An event whose key was told before, and struck off, is told again when it
-// happens again.
+// An event that was told and struck off is told again when it happens again,
+// and one that is not struck off yet is not.
 func TestAnEventThatComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		var told []string
-		s.world.onEmit = func(_ context.Context, e remediate.Event) error { told = append(told, e.Key); return nil }
+		var told atomic.Int64
+		s.world.onEmit = func(context.Context, remediate.Event) error { told.Add(1); return nil }
 		s.start()
-		s.polls(1)
-		failing := breakStore(s)
-		for range 2 {
-			failing.broken.Store(true)
-			s.hear(xid(1, "13, pid=7, name=a, Graphics Exception"))
-			failing.broken.Store(false)
-			time.Sleep(restEvery + tickEvery)
-			synctest.Wait()
-			s.hear(xid(2, "31, pid=7, name=a, MMU Fault"))
-			s.log.say(xid(1, "45, pid=7, name=a, Ch 00000010"))
-			time.Sleep(2 * time.Hour) // the program's own faults are over
-			synctest.Wait()
+		e := remediate.Event{Key: "store/broken", At: time.Now()}
+		s.tell.have([]remediate.Event{e})
+		synctest.Wait()
+		s.tell.have([]remediate.Event{e, {Key: "another", At: time.Now()}})
+		synctest.Wait()
+		if told.Load() != 2 {
+			t.Errorf("told %d times, want each event once", told.Load())
 		}
-		broken := slices.DeleteFunc(told, func(k string) bool { return !strings.HasPrefix(k, "store/broken") })
-		if len(broken) != 2 || s.Status().Waiting != 0 {
-			t.Errorf("told %d times that the store broke, want 2; %d events wait", len(broken), s.Status().Waiting)
+		s.tell.have(nil)
+		time.Sleep(time.Millisecond)
+		e.At = time.Now()
+		s.tell.have([]remediate.Event{e})
+		synctest.Wait()
+		if told.Load() != 3 {
+			t.Errorf("told %d times, want it once more", told.Load())
 		}
 		s.stop()
 	})

@@ -33,7 +33,7 @@ type asked struct{ report nvml.Report }
 // nodeSeen is what the Node object says.
 type nodeSeen struct{ observed remediate.Observed }
 
-// refused says that the Node may not be written to.
+// refused is a write that the agent has no right to make.
 type refused struct{ why string }
 
 // told are events that have reached the API server.
@@ -130,8 +130,11 @@ func (c *core) take(now time.Time, m message) {
 		c.answer(now, m.report)
 	case nodeSeen:
 		c.plan.Node(now, m.observed)
+		for _, id := range c.plan.Overruled() {
+			c.step(now, fault.Released{ID: id})
+		}
 	case refused:
-		c.plan.Forbidden(now, m.why)
+		c.plan.Refused(now, m.why)
 	case told:
 		c.strike(m.events)
 	}

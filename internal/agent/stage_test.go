@@ -27,8 +27,13 @@ type stage struct {
 	log   *bootLog
 	world *world
 	logs  slog.Handler
+	// actuator is the world, or stands before it.
+	actuator Actuator
+	// onSave runs before and after a snapshot is saved.
+	onSave func()
 
 	*Agent
+	disk    *failing
 	driver  *driver
 	metrics *prometheus.Registry
 	cancel  context.CancelFunc
@@ -38,13 +43,24 @@ type stage struct {
 const (
 	period    = 5 * time.Second
 	grace     = 2 * time.Minute
-	probation = 10 * time.Minute
+	probation = 20 * time.Second
 )
 
 func newStage(t testing.TB) *stage {
-	s := &stage{t: t, dir: t.TempDir(), log: newBootLog("11111111-boot"), world: newWorld(), logs: slog.DiscardHandler}
+	s := &stage{t: t, dir: memoryDir(t), log: newBootLog("11111111-boot"), world: newWorld(), logs: slog.DiscardHandler}
+	s.actuator, s.onSave = s.world, func() {}
 	s.boot("11111111-boot")
 	return s
+}
+
+// memoryDir is a folder where to sync costs nothing, if this machine has one.
+func memoryDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "gpuhealthd-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func (s *stage) boot(id string) {
@@ -65,7 +81,7 @@ func (s *stage) options() Options {
 		Judge:     fault.Config{CleanPolls: 3, Fresh: 2 * period},
 		Kernel:    kernlog.Config{Path: "not opened", BootIDPath: filepath.Join(s.dir, "boot_id")},
 		Driver:    s.driver,
-		Actuator:  s.world,
+		Actuator:  s.actuator,
 		StatePath: s.statePath(),
 		Grace:     grace,
 	}
@@ -80,6 +96,10 @@ func (s *stage) make() {
 	}
 	a.reader = &reading{log: s.log, position: a.core.memory.position}
 	a.Register(s.metrics)
+	if a.core.memory.store != nil {
+		s.disk = &failing{keeper: a.core.memory.store, onSave: s.onSave}
+		a.core.memory.store = s.disk
+	}
 	s.Agent = a
 }
 

@@ -56,6 +56,7 @@ func (c *core) show() {
 		d := c.plan.Desired()
 		s.Node = &d
 	}
+	s.Diagnoses = []diag.Request{}
 	counts := c.judge.Counts()
 	for n := range s.Incidents {
 		i := &s.Incidents[n]

@@ -21,6 +21,7 @@ import (
 // failing is a store on a disk that is full for a while.
 type failing struct {
 	keeper
+	onSave func()
 	broken atomic.Bool
 	saves  atomic.Int64
 }
@@ -30,15 +31,10 @@ func (f *failing) Save(s store.Snapshot) error {
 		return &store.Error{Op: "save", Path: "state.db", Kind: store.ErrFull, Err: syscall.ENOSPC}
 	}
 	f.saves.Add(1)
-	return f.keeper.Save(s)
-}
-
-// breakStore puts a failing store between a running agent and its own. The core
-// is at rest, and does not look until its next tick.
-func breakStore(s *stage) *failing {
-	f := &failing{keeper: s.core.memory.store}
-	s.core.memory.store = f
-	return f
+	f.onSave()
+	err := f.keeper.Save(s)
+	f.onSave()
+	return err
 }
 
 func hasReset(keys []string) bool {
@@ -60,8 +56,7 @@ func TestStoreBreaksWhileRunning(t *testing.T) {
 		s := newStage(t)
 		s.start()
 		s.polls(1)
-		disk := breakStore(s)
-		disk.broken.Store(true)
+		s.disk.broken.Store(true)
 		s.hear(xid(2, uncontained), xid(2, resetAsked))
 		if !s.world.cordoned() || hasReset(s.world.told()) || !held(s) {
 			t.Errorf("cordoned %v, reset held %v, told %q", s.world.cordoned(), held(s), s.world.told())
@@ -69,7 +64,7 @@ func TestStoreBreaksWhileRunning(t *testing.T) {
 		if why := s.Status().NotReady(); len(why) != 1 || !strings.Contains(why[0], "no space left") {
 			t.Errorf("not ready: %q", why)
 		}
-		disk.broken.Store(false)
+		s.disk.broken.Store(false)
 		time.Sleep(restEvery + tickEvery)
 		synctest.Wait()
 		if !hasReset(s.world.told()) || held(s) || s.Status().Store != "" {
@@ -211,26 +206,26 @@ func TestSavesAreFew(t *testing.T) {
 		s := newStage(t)
 		s.start()
 		s.polls(2)
-		disk := breakStore(s)
+		s.disk.saves.Store(0)
 		s.polls(720)
-		if n := disk.saves.Load(); n != 0 {
+		if n := s.disk.saves.Load(); n != 0 {
 			t.Errorf("%d saves in an hour of rest", n)
 		}
-		for range 3600 {
+		for range 600 {
 			s.log.say("usb 1-1: a line of somebody else's")
 			time.Sleep(time.Second)
 		}
-		if n := disk.saves.Swap(0); n > 241 {
-			t.Errorf("%d saves for an hour of foreign lines, want one in 15 s at most", n)
+		if n := s.disk.saves.Swap(0); n > 41 {
+			t.Errorf("%d saves for ten minutes of foreign lines, want one in 15 s at most", n)
 		}
 		s.hear(xid(2, uncontained), xid(2, resetAsked))
-		disk.saves.Store(0)
-		for range 6000 {
+		s.disk.saves.Store(0)
+		for range 1000 {
 			s.log.say(xid(2, uncontained))
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := disk.saves.Load(); n > 61 {
-			t.Errorf("%d saves for a minute of a flood, want one a second at most", n)
+		if n := s.disk.saves.Load(); n > 11 {
+			t.Errorf("%d saves for ten seconds of a flood, want one a second at most", n)
 		}
 		s.stop()
 	})

@@ -2,15 +2,12 @@ package agent
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -60,14 +57,14 @@ func TestADriverThatHangsAsAWholeCountsNoGPU(t *testing.T) {
 	})
 }
 
-// A missing right is told once, and again only after it was there.
+// A missing right is told once a day.
 func TestAMissingRightIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		tries := 0
 		s.world.onApply = func(context.Context, remediate.Desired) error {
 			tries++
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n", errors.New("no right"))
+			return fmt.Errorf("%w: no right", remediate.ErrForbidden)
 		}
 		told := 0
 		s.world.onEmit = func(_ context.Context, e remediate.Event) error {

@@ -3,7 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -17,7 +20,10 @@ type world struct {
 	mu      sync.Mutex
 	node    remediate.Observed
 	desired remediate.Desired
+	asked   []time.Time
 	applied []remediate.Desired
+	// history is how the Node went in and out of service.
+	history []string
 	events  []remediate.Event
 }
 
@@ -30,12 +36,19 @@ func newWorld() *world {
 }
 
 func (w *world) Apply(ctx context.Context, want remediate.Desired) (remediate.Observed, error) {
+	w.mu.Lock()
+	w.asked = append(w.asked, time.Now())
+	w.mu.Unlock()
 	if err := w.onApply(ctx, want); err != nil {
 		return remediate.Observed{}, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	before := w.node
 	w.node, w.desired = remediate.Settle(want, w.node), want
+	if w.node.Unschedulable != before.Unschedulable {
+		w.history = append(w.history, fmt.Sprintf("unschedulable %v for %s", w.node.Unschedulable, want.Fault))
+	}
 	w.applied = append(w.applied, want)
 	return w.node, nil
 }
@@ -68,11 +81,11 @@ func (w *world) cordoned() bool {
 	return node.Unschedulable && node.Tainted
 }
 
-// tries counts the wishes that were carried out.
-func (w *world) tries() int {
+// tries gives the times at which Apply was called.
+func (w *world) tries() []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.applied)
+	return slices.Clone(w.asked)
 }
 
 // told gives the events' keys in the order in which they arrived.
