@@ -56,7 +56,7 @@ var rules = []rule{
 	{folder: "sim", may: []string{"sim"}},
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
 	{folder: "test", may: []string{"test", "sim"}},
-	{folder: "test/daemontest", may: []string{"test/process", "sim", "internal/config", "internal/agent"}},
+	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},
 }
 
 // owners are the folders that alone may import what gives a power.

@@ -41,8 +41,8 @@ type nodeSeen struct{ observed remediate.Observed }
 // refused is a write that the agent has no right to make.
 type refused struct{ why string }
 
-// told is an event that has reached the API server.
-type told struct{ event remediate.Event }
+// told are events that have reached the API server.
+type told struct{ events []remediate.Event }
 
 func (heard) isMessage()    {}
 func (asked) isMessage()    {}
@@ -145,7 +145,7 @@ func (c *core) take(now time.Time, m message) {
 	case refused:
 		c.plan.Refused(now, m.why)
 	case told:
-		c.strike(m.event)
+		c.strike(m.events)
 	}
 	c.settle(now)
 }
@@ -174,10 +174,13 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 	}
 }
 
-// strike takes an event off the outbox, unless it says something else by now.
-func (c *core) strike(e remediate.Event) {
-	if slices.Contains(c.plan.Outbox(), e) {
-		c.plan.Told(e.Key)
+// strike takes events off the outbox, unless they say something else by now.
+func (c *core) strike(events []remediate.Event) {
+	outbox := c.plan.Outbox()
+	for _, e := range events {
+		if slices.Contains(outbox, e) {
+			c.plan.Told(e.Key)
+		}
 	}
 }
 

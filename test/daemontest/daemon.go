@@ -118,8 +118,11 @@ func (d *Daemon) ended() bool {
 	}
 }
 
-// Kill ends the daemon with SIGKILL.
+// Kill ends the daemon with SIGKILL, if it runs.
 func (d *Daemon) Kill() {
+	if d.process == nil {
+		return
+	}
 	d.process.Kill()
 	d.bury()
 }
