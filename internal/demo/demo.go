@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	voice := newVoice(opts.Out, opts.Style)
+	voice := newVoice(opts.Out, opts.Style, gpus)
 	voice.open(len(gpus))
 	daemon, err := start(ctx, opts, dir, n, voice)
 	if err != nil {
@@ -64,6 +65,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := opts.Finish(ctx, url); err != nil {
 		return err
 	}
+	voice.close()
 	return daemon.stop()
 }
 
@@ -108,6 +110,16 @@ func writeConfig(dir string, n *node.Node) (url string, err error) {
 		return "", err
 	}
 	return "http://" + c.HTTP.Listen, os.WriteFile(filepath.Join(dir, "config.yaml"), data, 0o600)
+}
+
+// freePort asks the system for a port that nobody uses.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // daemon is the running gpuhealthd.
