@@ -38,7 +38,7 @@ func startProcess(cfg Config) (*child, error) {
 }
 
 func takeLock(path string) (*os.File, error) {
-	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the child: %w", err)
 	}

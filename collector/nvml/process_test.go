@@ -135,7 +135,10 @@ func TestStartFails(t *testing.T) {
 // The lock is the child's: that the parent lets go of it frees nothing.
 func TestLock(t *testing.T) {
 	cfg := config("good")
-	cfg.Lock = filepath.Join(t.TempDir(), "lock")
+	cfg.Lock = t.TempDir()
+	if err := os.Chmod(cfg.Lock, 0o500); err != nil {
+		t.Fatal(err)
+	}
 	c, err := startProcess(cfg)
 	if err != nil {
 		t.Fatal(err)

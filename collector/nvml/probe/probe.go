@@ -78,8 +78,13 @@ func (p *probe) watch(ctx context.Context) error {
 	defer tick.Stop()
 	p.slowAt = time.Now()
 	for {
+		began := time.Now()
 		if err := p.poll(); err != nil {
 			return err
+		}
+		if time.Since(began) >= p.cfg.Period {
+			// The tick that passed meanwhile must not count a hang twice at once.
+			tick.Reset(p.cfg.Period)
 		}
 		if done, err := p.wait(ctx, tick.C); done || err != nil {
 			return err
