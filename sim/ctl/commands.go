@@ -34,6 +34,14 @@ func lifeCommands() []command {
 			func(n *node.Node, a []string) error { return hang(n, a[0], "", a[1]) }},
 		{"hang", "CALL GPU SECONDS", "the same on one GPU",
 			func(n *node.Node, a []string) error { return hang(n, a[0], a[1], a[2]) }},
+		{"fail", "CALL CODE", "let an NVML call answer with an error code, such as 999; 0 ends it",
+			func(n *node.Node, a []string) error {
+				return count(a[1], func(code int) error { return n.FailCall(a[0], "", code) })
+			}},
+		{"fail", "CALL GPU CODE", "the same on one GPU",
+			func(n *node.Node, a []string) error {
+				return count(a[2], func(code int) error { return n.FailCall(a[0], a[1], code) })
+			}},
 		{"mismatch", "on|off", "driver and library of different versions", mismatch},
 		{"drop-symbol", "LIB NAME", "copy the libraries of folder LIB without the function NAME; prints the copy's folder", dropSymbol},
 		{"kmsg", "TEXT", "let the kernel log say it",

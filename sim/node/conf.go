@@ -104,7 +104,9 @@ func (c *conf) remove(gpu int, match func(key string) bool) {
 	}
 }
 
-func isHang(key string) bool { return strings.HasPrefix(key, "hang.") }
+func isCallFault(key string) bool {
+	return strings.HasPrefix(key, "hang.") || strings.HasPrefix(key, "fail.")
+}
 
 // keys are those that a section sets itself.
 func (c conf) keys(gpu int) (keys []string) {

@@ -9,11 +9,11 @@ import (
 
 // Reboot gives the node a new boot id and an empty kernel log whose sequence
 // starts at 0. Lost GPUs come back unless they are broken; for the others it is a
-// reset, and hangs, events and a version mismatch are gone.
+// reset, and hangs, failing calls, events and a version mismatch are gone.
 func (n *Node) Reboot() error {
 	return n.change(func(c *conf) error {
 		c.set(nodeSection, "mismatch", "off")
-		c.remove(nodeSection, isHang)
+		c.remove(nodeSection, isCallFault)
 		c.remove(nodeSection, isEvent)
 		for i := range c.count() {
 			rebootGPU(c, i)
@@ -24,7 +24,7 @@ func (n *Node) Reboot() error {
 
 func rebootGPU(c *conf, i int) {
 	c.set(i, "state", c.get(i, "after-reboot"))
-	c.remove(i, isHang)
+	c.remove(i, isCallFault)
 	c.reset(i)
 }
 

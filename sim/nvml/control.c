@@ -85,24 +85,46 @@ bool control_gpu(int slot, struct gpu *out)
 	return end(ok);
 }
 
-static const struct hang *find_hang(const struct hangs *hangs, const char *call)
+static const struct call *find(const struct calls *calls, const char *name)
 {
-	for (int i = 0; i < hangs->count; i++)
-		if (!strcmp(hangs->list[i].call, call) || !strcmp(hangs->list[i].call, "*"))
-			return &hangs->list[i];
+	for (int i = 0; i < calls->count; i++)
+		if (!strcmp(calls->list[i].name, name) || !strcmp(calls->list[i].name, "*"))
+			return &calls->list[i];
 	return NULL;
+}
+
+static const struct faults *faults_of(int slot)
+{
+	static const struct faults none;
+	return slot >= 0 && slot < current.head.count ? &current.gpus[slot].faults : &none;
 }
 
 bool control_hang(const char *call, int slot, double *seconds)
 {
 	if (!begin())
 		return end(false);
-	const struct hang *h = find_hang(&current.head.hangs, call);
-	if (!h && slot >= 0 && slot < current.head.count)
-		h = find_hang(&current.gpus[slot].hangs, call);
-	if (h)
-		*seconds = h->seconds;
-	return end(h != NULL);
+	const struct call *c = find(&current.head.faults.hangs, call);
+	if (!c)
+		c = find(&faults_of(slot)->hangs, call);
+	if (c)
+		*seconds = c->value;
+	return end(c != NULL);
+}
+
+nvmlReturn_t control_fail(const char *call, int slot)
+{
+	nvmlReturn_t rc = NVML_SUCCESS;
+	if (!begin()) {
+		end(false);
+		return rc;
+	}
+	const struct call *c = find(&current.head.faults.fails, call);
+	if (!c)
+		c = find(&faults_of(slot)->fails, call);
+	if (c)
+		rc = c->value;
+	end(true);
+	return rc;
 }
 
 /* The folder is watched: the file may be replaced. */

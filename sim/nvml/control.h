@@ -14,7 +14,7 @@
 #include "number.h"
 
 #define MAX_GPUS      16
-#define MAX_HANGS     8
+#define MAX_CALLS     8
 #define MAX_INSTANCES 8
 #define MAX_EVENTS    32
 #define MAX_TEXT      96
@@ -26,15 +26,20 @@ enum remap { REMAP_NONE, REMAP_PENDING, REMAP_FAILED, REMAP_UNSUPPORTED, REMAP_U
 
 #define FOREVER (-1.0)
 
-/* One call that does not return for so many seconds; "*" is every call. */
-struct hang {
-	char call[MAX_TEXT];
-	double seconds;
+/* Something about a call; "*" is every call. */
+struct call {
+	char name[MAX_TEXT];
+	double value;
 };
 
-struct hangs {
+struct calls {
 	int count;
-	struct hang list[MAX_HANGS];
+	struct call list[MAX_CALLS];
+};
+
+/* Calls that do not return for so many seconds, and that answer with a code. */
+struct faults {
+	struct calls hangs, fails;
 };
 
 /* One MIG device. */
@@ -55,7 +60,7 @@ struct gpu {
 	struct number numbers[NUMBERS];
 	int instances;
 	struct instance instance[MAX_INSTANCES];
-	struct hangs hangs;
+	struct faults faults;
 };
 
 /* What belongs to no GPU. */
@@ -63,7 +68,7 @@ struct head {
 	char driver[MAX_TEXT], nvml[MAX_TEXT];
 	char devices[MAX_PATH]; /* the folder of the device files; empty is none */
 	int mismatch;
-	struct hangs hangs;
+	struct faults faults; /* of calls on no GPU, and on any */
 	int events;
 	struct event event[MAX_EVENTS]; /* in the order of their numbers */
 	int count; /* GPUs */
@@ -83,6 +88,9 @@ bool control_gpu(int slot, struct gpu *out);
 
 /* The hang that meets this call now; slot -1 is a call on no GPU. */
 bool control_hang(const char *call, int slot, double *seconds);
+
+/* What this call answers instead of an answer; NVML_SUCCESS is nothing. */
+nvmlReturn_t control_fail(const char *call, int slot);
 
 /* Begins to look for changes, and waits for one: false is none in that time. The
  * caller closes what it got. */

@@ -8,6 +8,9 @@ EXPORT nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
 	struct head head;
 	(void)flags;
 	session_hang("nvmlInit_v2", -1);
+	nvmlReturn_t rc = control_fail("nvmlInit_v2", -1);
+	if (rc)
+		return rc;
 	if (!control_head(&head))
 		return NVML_ERROR_DRIVER_NOT_LOADED;
 	if (head.mismatch)

@@ -36,18 +36,28 @@ static bool take_number(unsigned *out, const char *value)
 	return isdigit((unsigned char)*value) && !*end;
 }
 
-static bool take_hang(struct hangs *hangs, const char *call, const char *value)
+static bool take_call(struct calls *calls, const char *name, const char *value)
 {
-	if (hangs->count == MAX_HANGS)
+	if (calls->count == MAX_CALLS)
 		return false;
-	struct hang *h = &hangs->list[hangs->count++];
+	struct call *c = &calls->list[calls->count++];
 	char *end;
 	if (!strcmp(value, "forever")) {
-		h->seconds = FOREVER;
-		return take_text(h->call, call);
+		c->value = FOREVER;
+		return take_text(c->name, name);
 	}
-	h->seconds = strtod(value, &end);
-	return take_text(h->call, call) && end != value && !*end && h->seconds >= 0;
+	c->value = strtod(value, &end);
+	return take_text(c->name, name) && end != value && !*end && c->value >= 0;
+}
+
+static bool is_fault(const char *key)
+{
+	return !strncmp(key, "hang.", 5) || !strncmp(key, "fail.", 5);
+}
+
+static bool take_fault(struct faults *faults, const char *key, const char *value)
+{
+	return take_call(*key == 'h' ? &faults->hangs : &faults->fails, key + 5, value);
 }
 
 bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigned *device)
@@ -91,8 +101,8 @@ static bool take_event(struct head *h, const char *sequence, const char *value)
 
 static bool take_gpu(struct gpu *g, const char *key, const char *value)
 {
-	if (!strncmp(key, "hang.", 5))
-		return take_hang(&g->hangs, key + 5, value);
+	if (is_fault(key))
+		return take_fault(&g->faults, key, value);
 	if (!strcmp(key, "uuid"))
 		return take_text(g->uuid, value);
 	if (!strcmp(key, "serial"))
@@ -120,8 +130,8 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 
 static bool take_head(struct head *h, const char *key, const char *value)
 {
-	if (!strncmp(key, "hang.", 5))
-		return take_hang(&h->hangs, key + 5, value);
+	if (is_fault(key))
+		return take_fault(&h->faults, key, value);
 	if (!strncmp(key, "xid.", 4))
 		return take_event(h, key + 4, value);
 	if (!strcmp(key, "driver"))

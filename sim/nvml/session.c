@@ -54,12 +54,17 @@ nvmlReturn_t session_read(struct head *out)
 nvmlReturn_t session_enter(const char *call, struct head *out)
 {
 	session_hang(call, -1);
-	return session_read(out);
+	nvmlReturn_t rc = control_fail(call, -1);
+	return rc ? rc : session_read(out);
 }
 
 nvmlReturn_t session_gpu(const char *call, nvmlDevice_t device, struct gpu *out)
 {
-	session_hang(call, device ? device->slot : -1);
+	int slot = device ? device->slot : -1;
+	session_hang(call, slot);
+	nvmlReturn_t rc = control_fail(call, slot);
+	if (rc)
+		return rc;
 	if (!is_open())
 		return NVML_ERROR_UNINITIALIZED;
 	if (!device)

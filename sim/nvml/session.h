@@ -29,11 +29,11 @@ void session_hang(const char *call, int slot);
 /* Reads what belongs to no GPU. Between init and shutdown only. */
 nvmlReturn_t session_read(struct head *out);
 
-/* The same for a call on no GPU: hangs here if the control file says so. */
+/* The same for a call on no GPU: hangs or fails here if the control file says so. */
 nvmlReturn_t session_enter(const char *call, struct head *out);
 
 /* Finds the GPU of a handle and copies it; a GPU that is off the bus answers
- * NVML_ERROR_GPU_IS_LOST. Hangs likewise. */
+ * NVML_ERROR_GPU_IS_LOST. Hangs or fails likewise. */
 nvmlReturn_t session_gpu(const char *call, nvmlDevice_t device, struct gpu *out);
 
 /* The same, and tells one of its numbers. */

@@ -35,6 +35,13 @@ func TestXIDs(t *testing.T) {
 	if want := (nvml.XID{Code: 94, UUID: g.UUID, GI: &gi, CI: &ci, Count: 1}); !reflect.DeepEqual(part, want) {
 		t.Errorf("%+v, want %+v", part, want)
 	}
+	// However they are told, none of a burst is missed.
+	for range 5 {
+		must(t, n.XID("2", node.XID{Code: 31}))
+	}
+	for heard := 0; heard < 5; {
+		heard += c.until(func(r nvml.Report) bool { return r.XID != nil && r.XID.Code == 31 }).XID.Count
+	}
 	// A lost GPU makes every wait fail. It is left out, and the others are heard.
 	must(t, n.Lose("3"))
 	c.xid(63, func() error { return n.XID("4", node.XID{Code: 63}) })

@@ -132,6 +132,25 @@ func TestPollAtOnce(t *testing.T) {
 	c.inventory(anyInventory)
 }
 
+// As in a container that lost its devices: nothing is known but who they were.
+func TestEveryCallFails(t *testing.T) {
+	n := newNode(t)
+	c := start(t, n, simulated(t))
+	uuid := c.inventory(anyInventory).GPUs[7].UUID
+	must(t, n.FailCall("*", "", 999))
+	inv := c.inventory(func(i nvml.Inventory) bool { return i.GPUs[7].Error != nil })
+	for _, g := range inv.GPUs {
+		if g.Error == nil || g.Error.Code != 999 || g.Lost || g.Recovery != nil || g.UUID == "" {
+			t.Errorf("%+v: want error 999 and nothing known", g)
+		}
+	}
+	must(t, n.FailCall("*", "", 0))
+	back := c.inventory(func(i nvml.Inventory) bool { return i.GPUs[7].Error == nil }).GPUs[7]
+	if back.UUID != uuid || back.Persistence == nil {
+		t.Errorf("%+v: want %s, and the slow values again", back, uuid)
+	}
+}
+
 func TestInitFails(t *testing.T) {
 	lib := simulated(t)
 	tests := []struct {
