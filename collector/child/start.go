@@ -103,7 +103,7 @@ func takeLock(path string) (*os.File, error) {
 }
 
 func start[R any](cmd *exec.Cmd, spec Spec[R]) (*Child[R], error) {
-	stderr := &tail{}
+	stderr := &words{}
 	cmd.Stderr = stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -120,7 +120,7 @@ func start[R any](cmd *exec.Cmd, spec Spec[R]) (*Child[R], error) {
 	go func() {
 		readEvents(stdout, spec.MaxLine, spec.Parse, events)
 		cmd.Wait() // what it returns is in ProcessState
-		d := died(cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.text)
+		d := died(cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.text())
 		events <- Event[R]{Died: &d}
 	}()
 	return &Child[R]{PID: cmd.Process.Pid, Events: events, Stdin: stdin, Signal: cmd.Process.Signal}, nil
