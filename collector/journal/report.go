@@ -46,9 +46,11 @@ type Report struct {
 	Path    string  `json:"path,omitempty"`
 	Entries []Entry `json:"entries,omitempty"`
 	Cursor  string  `json:"cursor,omitempty"`
-	Span    *Span   `json:"span,omitempty"`
-	Done    bool    `json:"done,omitempty"`
-	Error   string  `json:"error,omitempty"`
+	// Backlog says that the child had not come to the journal's end before.
+	Backlog bool   `json:"backlog,omitempty"`
+	Span    *Span  `json:"span,omitempty"`
+	Done    bool   `json:"done,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 // Origin says whose an entry is.

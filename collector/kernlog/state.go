@@ -34,17 +34,14 @@ type State struct {
 	// Last is the record read last, LastArrival the moment it was read.
 	Last        Position
 	LastArrival time.Time
+	// Tested is when the reader last compared itself with the log's end; zero
+	// where it has not yet. Failed counts the comparisons that it did not pass.
+	Tested time.Time
+	Failed uint64
 	// LastGap is the latest loss; zero where nothing was lost.
 	LastGap Gap
-}
 
-// Gap is an interval of lost records.
-type Gap struct {
-	BootID string
-	// From and To are the first and the last sequence inside the gap.
-	From, To uint64
-	// At is when it was noticed.
-	At time.Time
+	opened bool // once
 }
 
 // account guards a State.

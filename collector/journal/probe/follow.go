@@ -27,6 +27,8 @@ type follower struct {
 	place journal.Place
 	batch batch
 	said  time.Time
+	// live says that the end was reached: what comes now is news.
+	live bool
 	// reviewed is when a better directory was looked for last.
 	reviewed time.Time
 }
@@ -99,7 +101,10 @@ func (f *follower) read(ctx context.Context, j *sdjournal.Journal, path string, 
 		if err := f.flush(); err != nil {
 			return err
 		}
-		if e == nil && (f.rest(j) || f.better(path)) {
+		if e != nil {
+			continue
+		}
+		if f.live = true; f.rest(j) || f.better(path) {
 			return nil
 		}
 	}
@@ -155,7 +160,7 @@ func (f *follower) next(j *sdjournal.Journal) (*journal.Entry, error) {
 // then to be alive.
 func (f *follower) flush() error {
 	if len(f.batch.entries) > 0 {
-		err := f.tell(journal.Report{Kind: journal.KindEntries, Entries: f.batch.entries, Cursor: f.place.Cursor})
+		err := f.tell(journal.Report{Kind: journal.KindEntries, Entries: f.batch.entries, Cursor: f.place.Cursor, Backlog: !f.live})
 		f.batch.reset()
 		return err
 	}
