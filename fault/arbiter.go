@@ -42,6 +42,12 @@ func arbiterAction(target int) (Action, string) {
 	return Hold, "the driver asks for a recovery action that this agent does not know"
 }
 
+// RecoveryText says in words what a recovery action of the driver asks for.
+func RecoveryText(target int) string {
+	_, why := arbiterAction(target)
+	return why
+}
+
 // told judges an XID 154.
 func (j *Judge) told(now time.Time, o Observation, ev xidparse.Event) {
 	_, target, ok := ev.Recovery()

@@ -51,6 +51,10 @@ type episode struct {
 	// the clean polls since.
 	Cured time.Time
 	Clean int
+	// Released says that a person put the node back to service.
+	Released bool
+	// Replaced says that another GPU sits at the address by now.
+	Replaced bool
 	// Repeat says that the same fault stood here within the repeat window.
 	Repeat bool
 
@@ -156,4 +160,15 @@ func memoryReport(ev xidparse.Event) ecc.Memory {
 		m = m.Add(ecc.DrainAsked)
 	}
 	return m
+}
+
+// end says what ended the episode.
+func (e *episode) end() string {
+	switch {
+	case e.Replaced:
+		return "another GPU sits there"
+	case e.Released:
+		return "released by a person, and quiet since"
+	}
+	return RuleFor(e.Class).Cure.String()
 }

@@ -62,9 +62,14 @@ type Blind struct {
 	Mismatch bool
 }
 
+// Released is a person's word that the node may serve again, in spite of the
+// episode with this ID.
+type Released struct{ ID string }
+
 func (Heard) isFact()     {}
 func (Boot) isFact()      {}
 func (Gap) isFact()       {}
 func (Inventory) isFact() {}
 func (Hung) isFact()      {}
 func (Blind) isFact()     {}
+func (Released) isFact()  {}

@@ -148,33 +148,3 @@ func (j *Judge) refineArbiter(e *episode, v *Verdict) []string {
 	}
 	return []string{why}
 }
-
-// reach names the devices that the verdict is about.
-func (j *Judge) reach(e *episode, v *Verdict) {
-	self := j.named(e.PCI)
-	v.GPUs, v.Affected, v.Victims = []Device{self}, []Device{self}, []Device{}
-	if e.PCI == (xidparse.PCI{}) || e.Class.IsSXid() {
-		v.GPUs, v.Affected = []Device{}, []Device{}
-	}
-	if v.Radius >= Baseboard {
-		v.Affected = j.Devices()
-	}
-	if e.PCI == (xidparse.PCI{}) && v.Acts() {
-		v.GPUs = v.Affected
-	}
-	for _, other := range j.open {
-		if other.PCI != e.PCI && j.rootOf(other) == e && !other.Class.IsSXid() && other.PCI != (xidparse.PCI{}) {
-			v.Victims = append(v.Victims, j.named(other.PCI))
-		}
-	}
-	sortDevices(v.Victims)
-}
-
-// named gives a device with its UUID, where that is known.
-func (j *Judge) named(pci xidparse.PCI) Device {
-	d := Device{PCI: pci}
-	if known := j.devices[pci]; known != nil {
-		d.UUID = known.UUID
-	}
-	return d
-}

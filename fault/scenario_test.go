@@ -30,6 +30,8 @@ var update = flag.Bool("update", false, "rewrite the expected verdicts; commit t
 //	+5s   polls N EVERY           N clean polls
 //	+5s   hung ADDRESS CALL       a call past its deadline
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
+//	+5s   released ID             a person put the node back to service
+//	+5s   replaced                other GPUs sit at the same addresses
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
@@ -69,7 +71,9 @@ type stage struct {
 	now   time.Time
 	seq   uint64
 	gpus  []xidparse.PCI
-	out   strings.Builder
+	// swapped counts how often all GPUs were exchanged for new ones.
+	swapped int
+	out     strings.Builder
 }
 
 var testConfig = Config{CleanPolls: 3, Fresh: 10 * time.Second}
@@ -128,6 +132,10 @@ func (s *stage) do(n int, word, text string) {
 		s.step(Observation{Fact: Hung{Device: Device{PCI: s.pci(n, address)}, Call: call, For: 10 * time.Second}})
 	case "blind", "mismatch":
 		s.step(Observation{Fact: Blind{Why: text, Mismatch: word == "mismatch"}})
+	case "released":
+		s.step(Observation{Fact: Released{ID: text}})
+	case "replaced":
+		s.swapped++
 	case "tick":
 		s.print(s.judge.Tick(s.now))
 	case "restart":
@@ -160,7 +168,7 @@ func (s *stage) inventory(n int, text string) Inventory {
 	}
 	for i, p := range s.gpus {
 		none := 0
-		g := GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i)}, Recovery: &none,
+		g := GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i+10*s.swapped)}, Recovery: &none,
 			RemapPending: xidparse.No, RemapFailed: xidparse.No}
 		switch what, number, _ := strings.Cut(state[p], ":"); what {
 		case "", "ok":

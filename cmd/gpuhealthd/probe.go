@@ -17,7 +17,7 @@ func probeCommand() *cobra.Command {
 	var cfg probe.Config
 	nvml := &cobra.Command{
 		Use: "nvml", Short: "Ask NVML; JSON lines on standard output until standard input ends", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
 			return probe.Run(ctx, os.Stdin, os.Stdout, cfg)

@@ -64,7 +64,7 @@ func run(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	a.RegisterKernelLog(reg)
+	a.Register(reg)
 	log.Info("start", "version", version, "mode", cfg.Mode, "actuator", cfg.Actuator)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

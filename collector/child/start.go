@@ -95,7 +95,7 @@ func takeLock(path string) (*os.File, error) {
 	if err == nil {
 		return lock, nil
 	}
-	lock.Close()
+	_ = lock.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, ErrEarlier
 	}
@@ -119,7 +119,7 @@ func start[R any](cmd *exec.Cmd, spec Spec[R]) (*Child[R], error) {
 	events := make(chan Event[R])
 	go func() {
 		readEvents(stdout, spec.MaxLine, spec.Parse, events)
-		cmd.Wait() // what it returns is in ProcessState
+		_ = cmd.Wait() // what it returns is in ProcessState
 		d := died(cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.text())
 		events <- Event[R]{Died: &d}
 	}()

@@ -32,6 +32,12 @@ type Driver interface {
 	Poll()
 }
 
+// hearer hears the kernel log: a kernlog.Reader.
+type hearer interface {
+	Run(ctx context.Context, handle func([]kernlog.Record) error) error
+	State() kernlog.State
+}
+
 // Options are what an Agent is made of.
 type Options struct {
 	Log      *slog.Logger
@@ -55,7 +61,7 @@ type Agent struct {
 	opts   Options
 	log    *slog.Logger
 	core   *core
-	reader *kernlog.Reader
+	reader hearer
 	apply  *applier
 	tell   *teller
 }
@@ -76,7 +82,7 @@ func New(opts Options) (*Agent, error) {
 	}
 	a := &Agent{opts: opts, log: opts.Log, core: c, reader: reader}
 	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
-	c.hearing = reader.State
+	c.hearing = a.hearing
 	c.publish = func(d remediate.Desired, events []remediate.Event) {
 		a.apply.want(d)
 		a.tell.have(events)
@@ -114,8 +120,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.tell.run(ctx) })
 	a.core.run(ctx)
 	wg.Wait()
-	return errors.Join(failed, a.core.memory.close())
+	return errors.Join(failed, a.core.memory.end())
 }
+
+func (a *Agent) hearing() kernlog.State { return a.reader.State() }
 
 // Status is the agent's present state, for people and for readiness.
 func (a *Agent) Status() Status { return a.core.status() }

@@ -46,8 +46,7 @@ func (m *heard) add(o fault.Observation, text string) {
 	m.texts = append(m.texts, text)
 }
 
-// line counts and tells one fact of the kernel log. Of a flood only a part is
-// told; all of it is counted.
+// line counts and tells one fact of the kernel log.
 func (c *core) line(o fault.Observation, text string) {
 	switch f := o.Fact.(type) {
 	case fault.Gap:
@@ -55,7 +54,7 @@ func (c *core) line(o fault.Observation, text string) {
 		c.poll()
 	case fault.Heard:
 		c.metrics.heard(f.Event)
-		if c.chatter.Allow() {
+		if c.lines.allows() {
 			c.log.Info("heard", "sequence", o.Sequence, "kind", f.Event.Kind.String(), "code", f.Event.Code,
 				"backlog", o.Backlog, "text", printable(text))
 		}

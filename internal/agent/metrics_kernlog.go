@@ -12,12 +12,16 @@ type kernelLog struct {
 	descs [8]*prometheus.Desc
 }
 
-// RegisterKernelLog exports the reader's state.
-func (a *Agent) RegisterKernelLog(reg prometheus.Registerer) {
+// Register exports the agent's state and its reader's.
+func (a *Agent) Register(reg prometheus.Registerer) {
+	reg.MustRegister(newState(a.Status), newKernelLog(a.hearing))
+}
+
+func newKernelLog(state func() kernlog.State) *kernelLog {
 	d := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("gpuhealthd_kernel_log_"+name, help, nil, nil)
 	}
-	reg.MustRegister(&kernelLog{state: a.reader.State, descs: [8]*prometheus.Desc{
+	return &kernelLog{state: state, descs: [8]*prometheus.Desc{
 		d("hearing", "1 while the kernel log is heard."),
 		d("records_total", "Records read."),
 		d("lost_records_total", "Records that the log had and the reader did not get."),
@@ -26,7 +30,7 @@ func (a *Agent) RegisterKernelLog(reg prometheus.Registerer) {
 		d("overruns_total", "Times that the kernel overwrote records before they were read."),
 		d("reopens_total", "Openings behind the first."),
 		d("last_record_timestamp_seconds", "When the last record arrived, in Unix time."),
-	}})
+	}}
 }
 
 // Describe implements prometheus.Collector.

@@ -60,7 +60,6 @@ func (c *core) show() {
 		}
 	}
 	c.shown.Store(s)
-	c.metrics.show(s)
 }
 
 func (c *core) status() Status {

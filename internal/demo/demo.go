@@ -37,7 +37,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return fmt.Errorf("a folder for the simulated node: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a stray folder in /tmp is no failure of the play
 	n, err := node.New(filepath.Join(dir, "node"), "hgx-h100")
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	defer daemon.stop()
+	defer func() { _ = daemon.stop() }() // where the play failed, that is the error to tell
 	if err := play(ctx, n, script(gpus), voice, daemon); err != nil {
 		return err
 	}
