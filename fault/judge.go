@@ -53,6 +53,8 @@ type Judge struct {
 	devices map[xidparse.PCI]*device
 	// hangs counts polls in a row in which no call came back at all.
 	hangs int
+	// switchless says that the fabric manager found no switch, in its present life.
+	switchless bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -70,6 +72,8 @@ type device struct {
 	// the kernel log said it last.
 	Arbiter int
 	Told    time.Time
+	// Word is the sequence of the record that told it.
+	Word uint64
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
 	Lost  int       `json:"-"`
@@ -104,6 +108,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.blind(now, f)
 	case Released:
 		j.released(f.ID)
+	case Service:
+		j.service(now, f.Event)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}

@@ -138,7 +138,9 @@ func (w *watched) hear(r Report) {
 	w.out(r)
 	switch {
 	case r.Kind == KindEntries:
-		w.place.Cursor = r.Cursor
+		if r.Cursor != "" {
+			w.place.Cursor = r.Cursor
+		}
 		for _, e := range r.Entries {
 			if e.Origin == Kernel {
 				w.place.After = max(w.place.After, e.Micros)

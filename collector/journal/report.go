@@ -28,7 +28,8 @@ type Kind string
 const (
 	// KindOpened: the journal at Path was opened, again where it was before.
 	KindOpened Kind = "opened"
-	// KindEntries: Entries were read, the last of them at Cursor.
+	// KindEntries: Entries were read, the last of them at Cursor. There are none
+	// in the one that says that the end was reached.
 	KindEntries Kind = "entries"
 	// KindFilled: Entries lie in Span; Done says that no more will come.
 	KindFilled Kind = "filled"

@@ -30,8 +30,10 @@ type Log struct {
 	told    account // of the journal
 
 	// mu is held while a batch is merged and handled: there is one stream.
-	mu      sync.Mutex
-	merge   *merge
+	mu    sync.Mutex
+	merge *merge
+	// held is what other logs have said, until it is known to be all.
+	held    []journal.Entry
 	failed  error
 	counted struct {
 		mu sync.Mutex
@@ -125,9 +127,11 @@ func (l *Log) fromJournal(r journal.Report, handle func(Batch) error) error {
 	case journal.KindOpened:
 		l.merge.young = now.micros - min(now.micros, uint64(ResumeGrace.Microseconds()))
 	case journal.KindEntries:
-		b.Others, r.Entries = others(r.Entries)
+		b.Others, r.Entries = l.others(r)
 		b.Records = l.merge.journal(now, l.boot, r.Entries, r.Backlog)
-		l.merge.mark.Cursor = r.Cursor
+		if r.Cursor != "" && len(l.held) == 0 {
+			l.merge.mark.Cursor = r.Cursor
+		}
 	case journal.KindFilled:
 		b.Records = l.merge.journal(now, l.boot, r.Entries, false)
 		if r.Done {
@@ -152,15 +156,25 @@ func (l *Log) hand(b Batch, handle func(Batch) error) error {
 	return handle(b)
 }
 
-// others parts the entries of units from those that speak for a kernel.
-func others(entries []journal.Entry) (units, kernels []journal.Entry) {
-	for _, e := range entries {
+// maxHeld bounds the other logs' history.
+const maxHeld = 1024
+
+// others parts the entries of units from those that speak for a kernel. What
+// units have said before the present is handed over at once, when it is whole:
+// only its end counts.
+func (l *Log) others(r journal.Report) (units, kernels []journal.Entry) {
+	for _, e := range r.Entries {
 		if e.Origin == journal.Unit || e.Origin == journal.Manager {
-			units = append(units, e)
+			l.held = append(l.held, e)
 		} else {
 			kernels = append(kernels, e)
 		}
 	}
+	l.held = l.held[max(0, len(l.held)-maxHeld):]
+	if r.Backlog {
+		return nil, kernels
+	}
+	units, l.held = l.held, nil
 	return units, kernels
 }
 

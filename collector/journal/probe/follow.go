@@ -104,11 +104,23 @@ func (f *follower) read(ctx context.Context, j *sdjournal.Journal, path string, 
 		if e != nil {
 			continue
 		}
-		if f.live = true; f.rest(j) || f.better(path) {
+		if err := f.arrive(); err != nil {
+			return err
+		}
+		if f.rest(j) || f.better(path) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// arrive says, once, that the end was reached.
+func (f *follower) arrive() error {
+	if f.live {
+		return nil
+	}
+	f.live = true
+	return f.tell(journal.Report{Kind: journal.KindEntries})
 }
 
 // rest waits for news; true says that the journal must be opened anew.
