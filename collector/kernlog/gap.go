@@ -19,7 +19,9 @@ type Gap struct {
 }
 
 // slack is how far the clocks of records may stand out of order: each CPU takes
-// the time before it takes its place in the log.
+// the time before it takes its place in the log. It counts before a gap, where
+// all that was read is known; behind it, it would take for lost what is only
+// not read yet.
 const slack = 50 * time.Millisecond
 
 // gap is a loss that the journal may fill.
@@ -33,14 +35,13 @@ type gap struct {
 // gapBefore is what was lost between the record at the clock after, and rec.
 // The record at floor, and all before, were handled in an earlier life.
 func gapBefore(rec Record, after uint64, floor Moment) gap {
-	reach := uint64(slack.Microseconds())
-	from := after - min(after, reach)
+	from := after - min(after, uint64(slack.Microseconds()))
 	if floor.covers(rec.BootID, from) {
 		from = floor.Micros + 1
 	}
 	return gap{
 		Gap:     Gap{BootID: rec.BootID, From: rec.Sequence - rec.Lost, To: rec.Sequence - 1},
-		span:    journal.Span{Boot: rec.BootID, From: from, To: rec.Micros + reach},
+		span:    journal.Span{Boot: rec.BootID, From: from, To: rec.Micros},
 		backlog: rec.Backlog, missing: rec.Lost,
 	}
 }

@@ -13,6 +13,8 @@ type merge struct {
 	once *once
 	gaps []gap
 	mark Bookmark
+	// read is the device's last record, delivered or not.
+	read Moment
 	// floor is the last record that an earlier life handled: what the journal has
 	// up to there is old. kmsgFloor is the same for the device, where that cannot
 	// go by its own numbers.
@@ -36,7 +38,7 @@ type tally struct {
 }
 
 func newMerge(source Source, asks, accept bool, from Bookmark, boot string) *merge {
-	m := &merge{source: source, asks: asks, accept: accept, once: newOnce(), mark: from, floor: from.Last}
+	m := &merge{source: source, asks: asks, accept: accept, once: newOnce(), mark: from, read: from.Last, floor: from.Last}
 	if from.Kmsg.BootID != boot {
 		m.kmsgFloor = from.Last
 	}
@@ -53,7 +55,7 @@ func (m *merge) kmsg(now moment, records []Record) (out []Record, ask []journal.
 				ask = append(ask, g.span)
 			}
 		}
-		m.mark.Kmsg = rec.Position
+		m.mark.Kmsg, m.read = rec.Position, Moment{rec.BootID, rec.Micros}
 		m.heard(rec)
 		again := m.kmsgFloor.covers(rec.BootID, rec.Micros) || m.compares() && !m.once.fresh(kmsgSide, rec.Micros, rec.Text)
 		if again {
@@ -75,7 +77,7 @@ func (m *merge) compares() bool { return m.asks || m.source == Both }
 // gapBefore is the gap that rec tells of. What the journal had delivered of it
 // before it was noticed is not missing.
 func (m *merge) gapBefore(now moment, rec Record) gap {
-	after := m.mark.Last.in(rec.BootID)
+	after := m.read.in(rec.BootID)
 	g := gapBefore(rec, after, m.floor)
 	g.Gap = g.dated(now, after, rec.Micros)
 	early := m.once.inside(after, rec.Micros, g.missing)
@@ -124,13 +126,22 @@ func (m *merge) admit(rec *Record, origin journal.Origin) bool {
 	if origin != journal.Kernel {
 		return true
 	}
-	if m.floor.covers(rec.BootID, rec.Micros) || m.compares() && !m.once.fresh(journalSide, rec.Micros, rec.Text) {
+	again := m.floor.covers(rec.BootID, rec.Micros)
+	switch {
+	case m.asks: // what is in no gap is the device's to deliver
+		again = again || m.once.had(journalSide, rec.Micros, rec.Text)
+	case m.source == Both:
+		again = again || !m.once.fresh(journalSide, rec.Micros, rec.Text)
+	}
+	if again {
 		m.Duplicates++
 		return false
 	}
-	found := m.find(rec)
+	if found := m.find(rec); m.asks && !found {
+		return false
+	}
 	m.heard(*rec)
-	return (found || !m.asks) && (m.accept || !rec.Userspace)
+	return m.accept || !rec.Userspace
 }
 
 // find looks for the gap that a record belongs to.

@@ -24,16 +24,25 @@ type once struct {
 
 func newOnce() *once { return &once{seed: maphash.MakeSeed()} }
 
-// fresh is true for a record that the other source has not delivered.
+// fresh is true for a record that the other source has not delivered. It may
+// come from there yet.
 func (o *once) fresh(from side, micros uint64, text []byte) bool {
-	// The journal's texts come without the blanks around them.
-	text = xidparse.JournalLine(text, "kernel", "").Text
-	k := mark{micros, maphash.Bytes(o.seed, text)}
-	if o.waiting[1-from].take(k) {
+	if o.had(from, micros, text) {
 		return false
 	}
-	o.waiting[from].put(k)
+	o.waiting[from].put(o.mark(micros, text))
 	return true
+}
+
+// had is true for a record that the other source has delivered.
+func (o *once) had(from side, micros uint64, text []byte) bool {
+	return o.waiting[1-from].take(o.mark(micros, text))
+}
+
+// mark tells a record from others. The journal's texts come without the blanks
+// around them.
+func (o *once) mark(micros uint64, text []byte) mark {
+	return mark{micros, maphash.Bytes(o.seed, xidparse.JournalLine(text, "kernel", "").Text)}
 }
 
 // inside forgets, and counts, records between two clocks that the journal alone

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/journal"
+	"github.com/gpuhealthd/gpuhealthd/test/journald"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -77,9 +78,9 @@ func TestJournalHasWhatKmsgHas(t *testing.T) {
 	const bursts, lines = 40, 250
 	k := openKmsg(t)
 	k.read(map[string]int{}, "\x00")
-	d := startJournald(t)
+	d := journald.Start(t)
 	mark := fmt.Sprintf("load pid=%d", os.Getpid())
-	s := serve(t, Config{Paths: []string{d.root}, Kernel: true})
+	s := serve(t, Config{Paths: []string{d.Root}, Kernel: true})
 	s.follow(journal.Place{Boot: bootID(t)})
 
 	want, got := map[string]int{}, map[string]int{}
@@ -88,7 +89,7 @@ func TestJournalHasWhatKmsgHas(t *testing.T) {
 		for i := range lines {
 			k.say(fmt.Sprintf("NVRM: Xid (PCI:fffe:ff:1f): 31, %s caf\u00e9\\ %d.%d", mark, b, i))
 			if i == lines/2 {
-				d.rotate()
+				d.Rotate()
 			}
 		}
 		k.read(want, mark)
@@ -121,5 +122,5 @@ func TestJournalHasWhatKmsgHas(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("the journal has %d lines, /dev/kmsg %d", len(got), len(want))
 	}
-	t.Logf("%d lines, %d rotations, opened %d times, journal files at the end: %d", len(got), bursts, opened, len(strings.Fields(d.files())))
+	t.Logf("%d lines, %d rotations, opened %d times, journal files at the end: %d", len(got), bursts, opened, len(strings.Fields(d.Files())))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/journal"
+	"github.com/gpuhealthd/gpuhealthd/test/journald"
 )
 
 // A thousand rotations cost the child neither a descriptor nor memory.
@@ -19,9 +20,9 @@ func TestRotationsLeakNothing(t *testing.T) {
 	if testing.Short() {
 		rotations = 50
 	}
-	d := startJournald(t)
+	d := journald.Start(t)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asChild+"="+d.root, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), asChild+"="+d.Root, "GORACE=atexit_sleep_ms=0")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -41,13 +42,13 @@ func TestRotationsLeakNothing(t *testing.T) {
 	go countOpenings(out, opened)
 	<-opened
 	for range 40 { // until the oldest files are thrown away
-		d.rotate()
+		d.Rotate()
 	}
 	settle(opened)
 	files, memory := descriptors(t, cmd.Process.Pid), resident(t, cmd.Process.Pid)
 	began := time.Now()
 	for i := range rotations {
-		if d.rotate(); i%20 == 0 {
+		if d.Rotate(); i%20 == 0 {
 			<-opened
 		}
 	}

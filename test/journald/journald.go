@@ -1,7 +1,10 @@
-package probe
+// Package journald runs a private systemd-journald for tests, in a mount
+// namespace of its own: it reads the machine's kernel log, and writes to nothing
+// that others see. It needs root and Debian's systemd; without them a test is
+// skipped.
+package journald
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,21 +15,20 @@ import (
 	"time"
 )
 
-const journaldPath = "/lib/systemd/systemd-journald"
+const program = "/lib/systemd/systemd-journald"
 
-// journald is a private one, in a mount namespace of its own. It reads the
-// machine's kernel log, writes to nothing that others see, and keeps little.
-type journald struct {
+// Journald is a running one. It keeps little: 20 files of half a MiB.
+type Journald struct {
 	t   testing.TB
 	cmd *exec.Cmd
-	// root is its directory of journals.
-	root string
+	// Root is its directory of journals.
+	Root string
 }
 
-// startJournald waits until the journal has the whole kernel log.
-func startJournald(t testing.TB) *journald {
+// Start returns when journald takes messages; its end is the test's.
+func Start(t testing.TB) *Journald {
 	t.Helper()
-	if _, err := os.Stat(journaldPath); err != nil {
+	if _, err := os.Stat(program); err != nil {
 		t.Skip("systemd-journald is not installed (Debian: apt-get install systemd)")
 	}
 	if os.Geteuid() != 0 {
@@ -35,19 +37,19 @@ func startJournald(t testing.TB) *journald {
 	const inside = `set -e; mount --make-rprivate /; mount -t tmpfs tmpfs /run; mkdir -p /var/log/journal /run/systemd/journald.conf.d
 mount -t tmpfs tmpfs /var/log/journal; rmdir /var/log/journal/* 2>/dev/null || true
 printf '[Journal]\nStorage=volatile\nRuntimeMaxUse=24M\nRuntimeMaxFileSize=512K\nRuntimeMaxFiles=20\nForwardToSyslog=no\n' >/run/systemd/journald.conf.d/test.conf
-mkdir -p /run/systemd/journal; exec ` + journaldPath
+mkdir -p /run/systemd/journal; exec ` + program
 	cmd := exec.Command("unshare", "-m", "bash", "-c", inside)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Skipf("no private journald: %v", err)
 	}
 	ended := make(chan struct{})
-	go func() { cmd.Wait(); close(ended) }()
+	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() {
-		cmd.Process.Kill()
+		_ = cmd.Process.Kill()
 		<-ended
 	})
-	d := &journald{t: t, cmd: cmd, root: fmt.Sprintf("/proc/%d/root/run/log/journal", cmd.Process.Pid)}
+	d := &Journald{t: t, cmd: cmd, Root: fmt.Sprintf("/proc/%d/root/run/log/journal", cmd.Process.Pid)}
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/systemd/journal/socket", cmd.Process.Pid)); err == nil {
 			return d
@@ -63,46 +65,26 @@ mkdir -p /run/systemd/journal; exec ` + journaldPath
 	}
 }
 
-// rotate begins a new file, and has journald throw away the oldest ones.
-func (d *journald) rotate() {
+// Rotate begins a new file, and has journald throw away the oldest ones.
+func (d *Journald) Rotate() {
 	d.t.Helper()
-	before := d.files()
+	before := d.Files()
 	if err := d.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 		d.t.Fatal(err)
 	}
-	for began := time.Now(); d.files() == before; time.Sleep(time.Millisecond) {
+	for began := time.Now(); d.Files() == before; time.Sleep(time.Millisecond) {
 		if time.Since(began) > 20*time.Second {
 			d.t.Fatal("journald does not rotate")
 		}
 	}
 }
 
-// files names the journal files, the archived ones by their own names.
-func (d *journald) files() string {
+// Files names the journal files, the archived ones by their own names.
+func (d *Journald) Files() string {
 	d.t.Helper()
-	list, err := filepath.Glob(filepath.Join(d.root, "*", "*.journal"))
+	list, err := filepath.Glob(filepath.Join(d.Root, "*", "*.journal"))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return strings.Join(list, " ")
-}
-
-// bootID is this machine's.
-func bootID(t testing.TB) string {
-	t.Helper()
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(id))
-}
-
-// descriptors counts what a process has open.
-func descriptors(t testing.TB, pid int) int {
-	t.Helper()
-	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return len(list)
 }
