@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
@@ -43,6 +44,11 @@ type episode struct {
 	Link5 *link5
 	// Severity is the worst that a switch has said of its error.
 	Severity xidparse.Severity
+	// Suspicion says why programs' faults point to the GPU, empty when they do
+	// not.
+	Suspicion string
+	// Askers are the first processes whose call the GPU did not answer.
+	Askers []string
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it opened.
@@ -64,6 +70,8 @@ type episode struct {
 // mark is all of an episode that its verdict depends on, but for the count.
 type mark struct {
 	confirmed, cured, echo bool
+	suspicion              string
+	askers                 int
 	memory                 uint16
 	instance               int
 	triage                 nvlink.Triage74
@@ -72,7 +80,8 @@ type mark struct {
 }
 
 func (e *episode) mark() mark {
-	m := mark{confirmed: e.Confirmed, cured: !e.Cured.IsZero(), echo: e.Root != nil, memory: e.Memory, instance: e.Instance, severity: e.Severity}
+	m := mark{confirmed: e.Confirmed, cured: !e.Cured.IsZero(), echo: e.Root != nil, memory: e.Memory, instance: e.Instance,
+		severity: e.Severity, suspicion: e.Suspicion, askers: len(e.Askers)}
 	if e.Triage != nil {
 		m.triage = *e.Triage
 	}
@@ -125,6 +134,18 @@ func (e *episode) link(ev xidparse.Event) {
 	if e.Triage == nil || t.Result > e.Triage.Result {
 		e.Triage = &t
 	}
+}
+
+// maxAskers bounds the victims that are named.
+const maxAskers = 4
+
+// ask names the process that waited for the GPU in vain. It is a victim, and
+// most often an agent that only asks how things are.
+func (e *episode) ask(ev xidparse.Event) {
+	if ev.Process == "" || len(e.Askers) == maxAskers || slices.Contains(e.Askers, ev.Process) {
+		return
+	}
+	e.Askers = append(e.Askers, ev.Process)
 }
 
 // maxLinks is above the links of any GPU (18) and bounds a hostile log.

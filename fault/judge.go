@@ -74,6 +74,8 @@ type device struct {
 	Told    time.Time
 	// Word is the sequence of the record that told it.
 	Word uint64
+	// Places are the parts of the GPU that programs' faults have blamed.
+	Places map[string][]job `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
 	Lost  int       `json:"-"`
@@ -140,7 +142,7 @@ func (j *Judge) lapsed(now time.Time, e *episode) bool {
 	if e.Released && now.Sub(e.Last) >= appQuiet && !j.confirms(e) {
 		return true
 	}
-	return r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet
+	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
 }
 
 func (j *Judge) released(id string) {
@@ -156,6 +158,16 @@ func (j *Judge) Open() []Verdict {
 		vs = append(vs, j.verdict(e))
 	}
 	return vs
+}
+
+// Counts gives how many lines or polls each open episode has by now, by ID. A
+// verdict that was given out has the count of its moment.
+func (j *Judge) Counts() map[string]uint64 {
+	counts := make(map[string]uint64, len(j.open))
+	for _, e := range j.open {
+		counts[e.ID] = e.Count
+	}
+	return counts
 }
 
 // Devices gives every GPU that was named, sorted by address.

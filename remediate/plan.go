@@ -82,7 +82,7 @@ func RestorePlan(policy Policy, data []byte, outbox []Event) (*Plan, error) {
 
 // Incidents gives copies of the open incidents, the worst first.
 func (p *Plan) Incidents() []Incident {
-	var is []Incident
+	is := []Incident{}
 	for _, i := range p.ranked() {
 		is = append(is, i.clone())
 	}
@@ -90,7 +90,7 @@ func (p *Plan) Incidents() []Incident {
 }
 
 // History gives the ended incidents, the newest last.
-func (p *Plan) History() []Incident { return slices.Clone(p.state.History) }
+func (p *Plan) History() []Incident { return append([]Incident{}, p.state.History...) }
 
 // Sources takes in how well the node can be seen, and whether the plan can be
 // written down.

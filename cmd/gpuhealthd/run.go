@@ -103,7 +103,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 	}
 	if cfg.NVML.Enabled {
 		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), Deadline: time.Duration(cfg.NVML.Deadline),
-			Lock: filepath.Join(filepath.Dir(cfg.State.Path), "nvml.lock")})
+			Lock: filepath.Dir(cfg.State.Path)})
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
 		return opts, nil

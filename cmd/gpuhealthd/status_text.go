@@ -76,6 +76,8 @@ func driverLine(s agent.Status, style replay.Style) string {
 		return style.Bad(d.Blind)
 	case d.Answered.IsZero():
 		return "has not answered yet"
+	case len(d.Stuck) > 0:
+		return style.Bad("does not return: " + strings.Join(d.Stuck, ", "))
 	default:
 		return style.Good("answered " + ago(s.At, d.Answered))
 	}

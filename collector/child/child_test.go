@@ -140,7 +140,10 @@ func TestStartFails(t *testing.T) {
 // The lock is the child's: that the parent lets go of it frees nothing.
 func TestLock(t *testing.T) {
 	s := spec("echo")
-	s.Lock = filepath.Join(t.TempDir(), "lock")
+	s.Lock = t.TempDir()
+	if err := os.Chmod(s.Lock, 0o500); err != nil {
+		t.Fatal(err)
+	}
 	c := begin(t, s)
 	<-c.Events
 	if _, err := Start(s); !errors.Is(err, ErrEarlier) {

@@ -8,14 +8,17 @@ import (
 
 // Gap is an interval of lost records.
 type Gap struct {
-	BootID string
-	// From and To are the first and the last sequence inside the gap.
-	From, To uint64
+	BootID string `json:"bootID"`
+	// From and To are the first and the last sequence inside the gap; both are 0
+	// where journald alone noticed it.
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
 	// At is when it was noticed.
-	At time.Time
+	At time.Time `json:"at"`
 	// Since and Until are when the records around it were written, by the
 	// kernel's clock and the present; zero where that is not known.
-	Since, Until time.Time
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
 }
 
 // slack is how far the clocks of records may stand out of order: each CPU takes

@@ -13,14 +13,16 @@ type Hearing struct {
 	// Lost counts what no source had, once that is known.
 	State
 	// Source is what is heard, never Auto.
-	Source Source
+	Source Source `json:"source"`
 	// Filled counts lost records that the journal had, Duplicates those of one
 	// source that the other had delivered.
-	Filled, Duplicates uint64
+	Filled     uint64 `json:"filled"`
+	Duplicates uint64 `json:"duplicates"`
 	// Kmsg and Journal are what each says of itself, nil where it is not used.
 	// Lost there is what it lost itself. A journal that only fills gaps, or is
 	// read for other logs, may be absent without the log being deaf.
-	Kmsg, Journal *State
+	Kmsg    *State `json:"kmsg,omitempty"`
+	Journal *State `json:"journal,omitempty"`
 }
 
 // Hearing may be asked at any time.

@@ -17,9 +17,9 @@ const maxBootID = 64
 // record read. The zero value says that nothing was read yet.
 type Position struct {
 	// BootID is the boot that Sequence counts in.
-	BootID string
+	BootID string `json:"bootID"`
 	// Sequence is the kernel's number of the record; it begins at 0 in each boot.
-	Sequence uint64
+	Sequence uint64 `json:"sequence"`
 }
 
 // Moment is a place on the kernel's clock.

@@ -66,9 +66,11 @@ type core struct {
 	trouble atomic.Pointer[Trouble]
 	// silent is why the driver does not answer at the moment; empty when it does.
 	silent string
-	boot   string
-	shown  atomic.Pointer[Status]
-	beat   atomic.Int64
+	// stuck are the calls that do not return, each on one GPU.
+	stuck []string
+	boot  string
+	shown atomic.Pointer[Status]
+	beat  atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {

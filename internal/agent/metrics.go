@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -31,7 +33,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		verdictsMade: counters("verdicts_total", "Verdicts by fault class and action, each change of one counted.", "fault", "action"),
 		lineToJudged: latency("kernel_line_judged_seconds", "Time from a batch of kernel records to its verdicts.", prometheus.ExponentialBuckets(1e-5, 4, 9)),
 		saveSeconds:  latency("store_save_seconds", "Time to write the plan down.", prometheus.ExponentialBuckets(2.5e-4, 4, 7)),
-		applies:      counters("node_applies_total", "Tries to bring the Node to what it shall say, by result.", "result"),
+		applies:      counters("node_applies_total", "Tries to bring the Node to what it shall say, by result: ok, or why not; forbidden needs a person.", "result"),
 		eventErrors:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "gpuhealthd", Name: "event_errors_total", Help: "Events that the API server did not take at a try."}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "gpuhealthd", Name: "api_request_seconds",
 			Help: "Requests to the API server by verb, resource and code.", Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8)}, []string{"verb", "resource", "code"}),
@@ -89,9 +91,5 @@ func classLabel(c fault.Class) string {
 }
 
 func (m *Metrics) applied(err error) {
-	result := "ok"
-	if err != nil {
-		result = "failed"
-	}
-	m.applies.WithLabelValues(result).Inc()
+	m.applies.WithLabelValues(cmp.Or(string(kube.Classify(err)), "ok")).Inc()
 }

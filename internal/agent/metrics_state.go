@@ -63,7 +63,7 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	for state, n := range countGPUs(now) {
 		gauge(s.gpus, n, state)
 	}
-	gauge(s.driverUp, number(now.Driver.Enabled && now.Driver.Blind == "" && !now.Driver.Answered.IsZero()))
+	gauge(s.driverUp, number(now.Driver.Enabled && now.Driver.Blind == "" && len(now.Driver.Stuck) == 0 && !now.Driver.Answered.IsZero()))
 	gauge(s.storeUp, number(now.Store == ""))
 	gauge(s.waiting, float64(now.Waiting)+number(now.API != nil))
 }

@@ -9,26 +9,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
-// EventLine is an event as replay's JSON has it; docs/replay.md is its contract.
-type EventLine struct {
-	Type            string  `json:"type"`
-	File            string  `json:"file,omitempty"`
-	Line            int     `json:"line"`
-	Time            *string `json:"time"`
-	Kind            string  `json:"kind"`
-	XID             *int    `json:"xid"`
-	PCI             *string `json:"pci"`
-	GPUInstance     *int    `json:"gpu_instance"`
-	ComputeInstance *int    `json:"compute_instance"`
-	PID             *int    `json:"pid"`
-	Process         string  `json:"process"`
-	Link            *int    `json:"link"`
-	CausedBy        *int    `json:"caused_by"`
-	Missing         uint64  `json:"missing,omitempty"`
-	Message         string  `json:"message"`
-}
-
-// VerdictLine is a verdict as replay's JSON has it.
+// VerdictLine is a verdict as replay's JSON has it; docs/replay.md is its
+// contract.
 type VerdictLine struct {
 	Type      string   `json:"type"`
 	ID        string   `json:"id"`
@@ -48,6 +30,8 @@ type VerdictLine struct {
 type JSON struct {
 	out *bufio.Writer
 	enc *json.Encoder
+	// line is where an event is put together.
+	line []byte
 }
 
 // NewJSON prints to w.
@@ -61,7 +45,8 @@ func NewJSON(w io.Writer) *JSON {
 // Finding implements Printer. What is ignored is no event.
 func (j *JSON) Finding(f Finding) error {
 	if f.Event.Kind != xidparse.KindNone || f.Missing > 0 {
-		if err := j.enc.Encode(eventLine(&f)); err != nil {
+		j.line = appendEvent(j.line[:0], f)
+		if _, err := j.out.Write(j.line); err != nil {
 			return err
 		}
 	}
@@ -71,37 +56,6 @@ func (j *JSON) Finding(f Finding) error {
 		}
 	}
 	return nil
-}
-
-// eventLine points into f, so that a flood costs little.
-func eventLine(f *Finding) *EventLine {
-	line := &EventLine{Type: "event", File: f.File, Line: f.Line, Missing: f.Missing}
-	if f.Time.Clock != xidparse.ClockNone {
-		text := f.Time.String()
-		line.Time = &text
-	}
-	if f.Missing > 0 {
-		line.Kind, line.Message = "gap", f.Text
-		return line
-	}
-	ev := &f.Event
-	line.Kind, line.Process, line.Message = ev.Kind.String(), ev.Process, ev.Message
-	line.XID, line.PID, line.CausedBy = present(&ev.Code, 0), present(&ev.PID, 0), present(&ev.CausedBy, 0)
-	line.GPUInstance, line.ComputeInstance = present(&ev.GPUInstance, xidparse.Absent), present(&ev.ComputeInstance, xidparse.Absent)
-	line.Link = present(&ev.Link, xidparse.Absent)
-	if ev.HasPCI {
-		pci := ev.PCI.String()
-		line.PCI = &pci
-	}
-	return line
-}
-
-// present gives nil for the value that stands for nothing.
-func present(v *int, absent int) *int {
-	if *v == absent {
-		return nil
-	}
-	return v
 }
 
 // NewVerdictLine gives a verdict's form in JSON.

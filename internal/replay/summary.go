@@ -27,14 +27,21 @@ func (t *Text) summary(o Outcome) {
 	if o.Topology != nil {
 		fmt.Fprintf(t.out, "Topology: %s.\n", o.Topology)
 	}
-	if len(t.seen) == 0 {
+	if o.Events == 0 {
 		return
 	}
 	t.deviceTable()
 	t.faultTable(o.Open)
-	for _, i := range o.Incidents {
+	t.planned(o.Incidents)
+}
+
+// planned tells what would be done at the end of the log, the worst first.
+func (t *Text) planned(incidents []remediate.Incident) {
+	head := "\n" + t.style.Strong("Would be done") + "\n"
+	for _, i := range incidents {
 		if text := deeds(i.Steps, i.Verdict.Diag); text != "" {
-			fmt.Fprintf(t.out, "\nFor %s of %s (%s): %s.\n", i.Verdict.Class, target(i.Verdict), i.Verdict.ID, text)
+			fmt.Fprintf(t.out, "%s%s of %s (%s): %s\n", head, i.Verdict.Class, target(i.Verdict), i.Verdict.ID, text)
+			head = ""
 		}
 	}
 }
@@ -126,12 +133,14 @@ func heardOf(runs []*run) string {
 	return strings.Join(parts, ", ")
 }
 
-// worst finds the strongest verdict that stands on a GPU; of equals the root.
+// worst finds the strongest verdict that stands on a GPU, or on the node as a
+// whole; of equals the root.
 func (t *Text) worst(d device) (worst fault.Verdict, found bool) {
 	for _, id := range slices.Sorted(maps.Keys(t.said)) {
 		v := t.said[id]
-		on := slices.ContainsFunc(v.GPUs, func(g fault.Device) bool { return g.PCI == d.pci })
-		if !on || d.isSwitch || d.nameless {
+		on := slices.ContainsFunc(v.GPUs, func(g fault.Device) bool { return g.PCI == d.pci && !d.nameless })
+		ofNode := d.nameless && len(v.GPUs) == 0 && !v.Class.IsSXid()
+		if d.isSwitch || !on && !ofNode {
 			continue
 		}
 		if !found || v.Action > worst.Action || v.Action == worst.Action && worst.Root != "" && v.Root == "" {

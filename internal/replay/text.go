@@ -132,7 +132,11 @@ func (t *Text) heardLine(f Finding) string {
 	case f.Event.Kind == xidparse.KindNone:
 		return t.style.Dim(fmt.Sprintf("passed   %s  the time up to here", place(f))) + "\n"
 	}
-	return fmt.Sprintf("heard    %s  %s: %s\n", place(f), t.style.Strong(subject(f)), Printable(f.Event.Message))
+	text := fmt.Sprintf("heard    %s  %s", place(f), t.style.Strong(subject(f)))
+	if f.Event.Message != "" {
+		text += ": " + Printable(f.Event.Message)
+	}
+	return text + "\n"
 }
 
 // place says where and when a message stood.
