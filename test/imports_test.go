@@ -56,6 +56,7 @@ var rules = []rule{
 	{folder: "sim", may: []string{"sim"}},
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
 	{folder: "test", may: []string{"test", "sim"}},
+	{folder: "test/journald"},
 	{folder: "test/daemontest", may: []string{"test/process", "sim", "internal/config", "internal/agent"}},
 }
 

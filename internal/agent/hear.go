@@ -77,7 +77,7 @@ func (c *core) line(o fault.Observation, text string) {
 		c.metrics.heard(f.Event)
 		if c.lines.allows() {
 			c.log.Info("heard", "sequence", o.Sequence, "kind", f.Event.Kind.String(), "code", f.Event.Code,
-				"backlog", o.Backlog, "text", printable(text))
+				"backlog", o.Backlog, "late", o.Late, "text", printable(text))
 		}
 	}
 }
