@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// glance is how long an entry may lie unseen where inotify says nothing.
-	glance = time.Second
+	// glance is how long an entry may lie unseen. journald itself tells of new
+	// ones only every 250 ms, and inotify says nothing over some mounts. Where the
+	// kernel is followed, somebody waits for it.
+	glance       = time.Second
+	kernelGlance = 100 * time.Millisecond
 	// review is how often a better directory is looked for.
 	review = 30 * time.Second
 	// retry is the pause before a journal that cannot be read is opened again.
@@ -125,7 +128,11 @@ func (f *follower) arrive() error {
 
 // rest waits for news; true says that the journal must be opened anew.
 func (f *follower) rest(j *sdjournal.Journal) bool {
-	return j.Wait(glance) == sdjournal.SD_JOURNAL_INVALIDATE
+	patience := glance
+	if f.cfg.Kernel {
+		patience = kernelGlance
+	}
+	return j.Wait(patience) == sdjournal.SD_JOURNAL_INVALIDATE
 }
 
 // better says whether a directory that is preferred to path has the boot now, as
