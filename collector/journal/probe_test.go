@@ -85,6 +85,15 @@ func run(children ...*fake) *bench {
 	return b
 }
 
+// started counts children, after so long.
+func (b *bench) started(after time.Duration) int {
+	time.Sleep(after)
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.starts
+}
+
 func (b *bench) end(t *testing.T) {
 	t.Helper()
 	b.stop()
@@ -106,7 +115,7 @@ func TestChildDies(t *testing.T) {
 		first.say(Report{Kind: KindEntries, Cursor: "second", Entries: []Entry{{Origin: Kernel, Micros: 9}, {Origin: Unit, Micros: 99}}})
 		first.say(Report{Kind: KindFilled, Span: &Span{Boot: "boot", From: 1, To: 2}, Done: true})
 		first.die(child.Died{Exit: 2, Signal: "SIGBUS"})
-		time.Sleep(2 * time.Second)
+		b.started(2 * time.Second)
 		if want := `{"follow":{"boot":"boot","cursor":"first"}}` + "\n" + `{"fill":{"boot":"boot","from":1,"to":2}}` + "\n" + `{"fill":{"boot":"boot","from":3,"to":4}}` + "\n"; first.stdin.String() != want {
 			t.Errorf("the first was asked %q", first.stdin.String())
 		}
@@ -152,15 +161,13 @@ func TestUselessChildIsReplaced(t *testing.T) {
 		silent, garbled, good := newFake(), newFake(), newFake()
 		b := run(silent, garbled, good)
 		silent.say(Report{Kind: KindAlive})
-		time.Sleep(silence - time.Second)
-		if b.starts != 1 {
-			t.Fatalf("%d children before the time is over", b.starts)
+		if n := b.started(silence - time.Second); n != 1 {
+			t.Fatalf("%d children before the time is over", n)
 		}
-		time.Sleep(5 * time.Second)
+		b.started(5 * time.Second)
 		garbled.garble(errors.New("not JSON"))
-		time.Sleep(5 * time.Second)
-		if b.starts != 3 {
-			t.Errorf("%d children, want 3", b.starts)
+		if n := b.started(5 * time.Second); n != 3 {
+			t.Errorf("%d children, want 3", n)
 		}
 		b.end(t)
 		var why []string
@@ -178,7 +185,7 @@ func TestUselessChildIsReplaced(t *testing.T) {
 func TestNoChildAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run()
-		time.Sleep(time.Minute)
+		b.started(time.Minute)
 		for range cap(b.fills) {
 			b.Fill(Span{})
 		}
