@@ -62,7 +62,10 @@ func (j *Judge) told(now time.Time, o Observation, ev xidparse.Event) {
 	if o.Backlog && d.State != nil && d.State.Recovery != nil {
 		return // the present has been asked, and outranks history
 	}
-	d.Told, j.dirty = now, true
+	if o.Late && d.Word > o.Sequence {
+		return // a later word is known
+	}
+	d.Told, d.Word, j.dirty = now, o.Sequence, true
 	j.arbiter(now, o, ev.PCI, target, ev.Message)
 }
 

@@ -37,6 +37,8 @@ const (
 	DriverHung     Class = "driver-hung"
 	DriverMismatch Class = "driver-mismatch"
 	AgentBlind     Class = "agent-blind"
+
+	FabricManagerDead Class = "fabric-manager-dead"
 )
 
 // XIDClass gives a code its class; 63 has a name of its own.
@@ -87,6 +89,8 @@ const (
 	CureRemapped
 	// CureCalm: the rule's Quiet time of work without a storm.
 	CureCalm
+	// CureRuns: the service was started again.
+	CureRuns
 	// CureQuiet: nothing more of it for the rule's Quiet time.
 	CureQuiet
 )
@@ -98,6 +102,7 @@ var cureTexts = [...]string{
 	"the GPU answers again, or was reset",
 	"no row is pending any more",
 	"it has worked long enough without a storm",
+	"the service was started again",
 	"it stays quiet",
 }
 

@@ -60,6 +60,8 @@ type Judge struct {
 	short int
 	// now is what the verdicts of the moment are made from.
 	now present
+	// switchless says that the fabric manager found no switch, in its present life.
+	switchless bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -77,6 +79,8 @@ type device struct {
 	// the kernel log said it last.
 	Arbiter int
 	Told    time.Time
+	// Word is the sequence of the record that told it.
+	Word uint64
 	// Places are the parts of the GPU that programs' faults have blamed.
 	Places map[string][]job `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
@@ -121,6 +125,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.blind(now, f)
 	case Released:
 		j.released(f.ID)
+	case Service:
+		j.service(now, f.Event)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
 
 // Observation is one thing seen, once.
@@ -14,7 +15,10 @@ type Observation struct {
 	// Backlog marks a record that is older than the agent's start. It acts only
 	// when the present confirms it.
 	Backlog bool
-	Fact    Fact
+	// Late marks a record that was lost at first: what the kernel said after it
+	// may have been judged already.
+	Late bool
+	Fact Fact
 }
 
 // Fact is what an Observation says. The implementations are in this file.
@@ -26,6 +30,9 @@ type Heard struct {
 	// ByDriver: no line, but the driver's announcement of one.
 	ByDriver bool
 }
+
+// Service is what a service of the driver said, or systemd of it.
+type Service struct{ Event services.Event }
 
 // Boot names the running boot. It is the first observation after a start.
 type Boot struct{ ID string }
@@ -96,6 +103,7 @@ type Released struct{ ID string }
 
 func (Heard) isFact()     {}
 func (Boot) isFact()      {}
+func (Service) isFact()   {}
 func (Gap) isFact()       {}
 func (Inventory) isFact() {}
 func (Hung) isFact()      {}

@@ -33,6 +33,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})
 	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
 	j.seen(now, key{xidparse.PCI{}, DriverHung})
+	j.running()
 	listed := map[xidparse.PCI]bool{}
 	for _, g := range inv.GPUs {
 		listed[g.PCI] = true

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected verdicts; commit them only if you understand them")
@@ -25,6 +26,9 @@ var update = flag.Bool("update", false, "rewrite the expected verdicts; commit t
 //
 //	+25ms kernel NVRM: Xid …      a line heard live
 //	+0s   backlog NVRM: Xid …     a line older than the agent
+//	+0s   late N NVRM: Xid …      a line that was lost, found again as record N
+//	+0s   service UNIT TEXT       what a service says of itself, or systemd
+//	                              (started, failed) of it
 //	+0s   boot ID                 this boot's id
 //	+0s   gpus ADDRESS…           the node's GPUs, for poll
 //	+0s   bus ADDRESS=DRIVER[,dead]…   what the PCI bus lists, for poll
@@ -114,6 +118,16 @@ func (s *stage) do(n int, word, text string) {
 			s.t.Fatalf("line %d: not the driver's: %q", n, text)
 		}
 		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{Event: ev}})
+	case "late":
+		number, text, _ := strings.Cut(text, " ")
+		seq, err := strconv.ParseUint(number, 10, 64)
+		ev, ok := xidparse.Parse(text)
+		if err != nil || !ok {
+			s.t.Fatalf("line %d: not a number and the driver's line: %q", n, text)
+		}
+		s.step(Observation{Sequence: seq, Late: true, Fact: Heard{Event: ev}})
+	case "service":
+		s.step(Observation{Fact: Service{s.said(n, text)}})
 	case "gpus":
 		for _, a := range strings.Fields(text) {
 			s.gpus = append(s.gpus, s.pci(n, a))
@@ -274,4 +288,21 @@ func (s *stage) print(vs []Verdict) {
 		}
 		fmt.Fprintf(&s.out, "\n          %s\n", v.Reason)
 	}
+}
+
+// said reads "UNIT started", "UNIT failed", or a unit's line.
+func (s *stage) said(n int, text string) services.Event {
+	unit, text, _ := strings.Cut(text, " ")
+	unit += ".service"
+	switch text {
+	case "started":
+		return services.Event{Unit: unit, Kind: services.KindStarted, Text: text}
+	case "failed":
+		return services.Event{Unit: unit, Kind: services.KindFailed, Text: unit + ": Failed with result 'exit-code'."}
+	}
+	e, ok := services.Line(unit, text)
+	if !ok {
+		s.t.Fatalf("line %d: nothing that a service says: %q", n, text)
+	}
+	return e
 }

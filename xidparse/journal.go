@@ -36,7 +36,9 @@ func cutJournal(s []byte) Line {
 func JournalLine(message []byte, transport, facility string) Line {
 	var line Line
 	line.Text, line.Stamp = cutBrackets(trimLine(message))
-	line.Facility, _ = strconv.Atoi(facility)
+	if facility != "" { // what is no number costs an error to say so
+		line.Facility, _ = strconv.Atoi(facility)
+	}
 	line.Kernel = transport == "kernel" && (facility == "" || facility == "0")
 	return line
 }

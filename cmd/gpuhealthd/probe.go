@@ -13,7 +13,7 @@ import (
 )
 
 func probeCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "probe", Short: "Ask a driver library (the daemon starts this)", Hidden: true}
+	cmd := &cobra.Command{Use: "probe", Short: "Ask a library in a child process (the daemon starts this)", Hidden: true}
 	var cfg probe.Config
 	nvml := &cobra.Command{
 		Use: "nvml", Short: "Ask NVML; JSON lines on standard output until standard input ends", Args: cobra.NoArgs,
@@ -26,6 +26,6 @@ func probeCommand() *cobra.Command {
 	nvml.Flags().DurationVar(&cfg.Period, "period", 5*time.Second, "time between two polls")
 	nvml.Flags().DurationVar(&cfg.SlowPeriod, "slow-period", time.Minute, "time between two polls that ask for what rarely changes too")
 	nvml.Flags().DurationVar(&cfg.Deadline, "deadline", 3*time.Second, "how long one driver call may take")
-	cmd.AddCommand(nvml)
+	cmd.AddCommand(nvml, probeJournalCommand())
 	return cmd
 }

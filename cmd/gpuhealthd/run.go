@@ -18,7 +18,6 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/spf13/cobra"
 
-	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -98,7 +97,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 		Log: log, Metrics: metrics,
 		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation)},
 		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period)},
-		Kernel:    kernlog.Config{Path: cfg.KernelLog.Path, BootIDPath: cfg.KernelLog.BootIDPath, AcceptUserspace: cfg.KernelLog.AcceptUserspace},
+		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Actuator:  logact.New(log),

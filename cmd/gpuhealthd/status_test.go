@@ -54,7 +54,7 @@ func TestStatus(t *testing.T) {
 func starting() agent.Status {
 	return agent.Status{At: noon, BootID: "11111111-2222-3333-4444-555555555555", Mode: remediate.Contain,
 		Incidents: []remediate.Incident{}, History: []remediate.Incident{}, Diagnoses: []diag.Request{}, GPUs: []inventory.GPU{},
-		KernelLog: kernlog.State{Deaf: "open kernel log /dev/kmsg: permission denied", Since: noon.Add(-time.Minute)},
+		KernelLog: kernlog.Hearing{Source: kernlog.Kmsg, State: kernlog.State{Deaf: "open kernel log /dev/kmsg: permission denied", Since: noon.Add(-time.Minute)}},
 		Driver:    agent.DriverStatus{Enabled: true},
 		Store:     "open store /var/lib/gpuhealthd/state.db: damaged: page 3 is garbled; move it aside and restart: gpuhealthd will start with empty memory"}
 }
@@ -63,7 +63,7 @@ func healthy() agent.Status {
 	s := starting()
 	count := 2
 	s.Store = ""
-	s.KernelLog = kernlog.State{Since: noon.Add(-time.Hour), Read: 1200, Lost: 12, Last: kernlog.Position{BootID: s.BootID, Sequence: 1212},
+	s.KernelLog.State = kernlog.State{Since: noon.Add(-time.Hour), Read: 1200, Lost: 12, Last: kernlog.Position{BootID: s.BootID, Sequence: 1212},
 		LastArrival: noon.Add(-time.Second), LastGap: kernlog.Gap{BootID: s.BootID, From: 700, To: 711, At: noon.Add(-30 * time.Minute)}}
 	s.Driver.Answered = noon.Add(-3 * time.Second)
 	s.GPUs = []inventory.GPU{gpu(0), gpu(1)}

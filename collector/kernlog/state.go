@@ -34,18 +34,14 @@ type State struct {
 	// Last is the record read last, LastArrival the moment it was read.
 	Last        Position  `json:"last"`
 	LastArrival time.Time `json:"lastArrival,omitzero"`
+	// Tested is when the reader last compared itself with the log's end; zero
+	// where it has not yet. Failed counts the comparisons that it did not pass.
+	Tested time.Time `json:"tested,omitzero"`
+	Failed uint64    `json:"failed"`
 	// LastGap is the latest loss; zero where nothing was lost.
 	LastGap Gap `json:"lastGap,omitzero"`
-}
 
-// Gap is an interval of lost records.
-type Gap struct {
-	BootID string `json:"bootID"`
-	// From and To are the first and the last sequence inside the gap.
-	From uint64 `json:"from"`
-	To   uint64 `json:"to"`
-	// At is when it was noticed.
-	At time.Time `json:"at"`
+	opened bool // once
 }
 
 // account guards a State.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/child"
 )
 
 // ProtocolVersion is the version that both sides write as "v". Unknown fields
@@ -100,17 +102,7 @@ type Closed struct {
 func (c Closed) Free() bool { return c.Stuck == "" && len(c.Open) == 0 }
 
 // Died is the end of a child that nobody asked to end.
-type Died struct {
-	// Exit is the exit status; -1 if a signal ended it, and then Signal is the
-	// signal's name.
-	Exit   int    `json:"exit"`
-	Signal string `json:"signal,omitempty"`
-	// Symbol is the function that the installed driver library lacks, where
-	// that is what ended the child (exit status 127).
-	Symbol string `json:"symbol,omitempty"`
-	// Stderr is the end of what the child wrote there.
-	Stderr string `json:"stderr,omitempty"`
-}
+type Died = child.Died
 
 // InventoryReport wraps an inventory.
 func InventoryReport(i Inventory) Report {

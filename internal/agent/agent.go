@@ -33,10 +33,10 @@ type Driver interface {
 	Poll()
 }
 
-// hearer hears the kernel log: a kernlog.Reader.
+// hearer hears the kernel log: a kernlog.Log.
 type hearer interface {
-	Run(ctx context.Context, handle func([]kernlog.Record) error) error
-	State() kernlog.State
+	Run(ctx context.Context, handle func(kernlog.Batch) error) error
+	Hearing() kernlog.Hearing
 }
 
 // Options are what an Agent is made of.
@@ -78,7 +78,7 @@ func New(opts Options) (*Agent, error) {
 		return nil, err
 	}
 	c := newCore(opts, boot)
-	opts.Kernel.From = c.memory.position
+	opts.Kernel.From = c.memory.mark
 	reader, err := kernlog.New(opts.Kernel)
 	if err != nil {
 		return nil, fmt.Errorf("open the kernel log: %w", err)
@@ -126,7 +126,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return errors.Join(failed, a.core.memory.end())
 }
 
-func (a *Agent) hearing() kernlog.State { return a.reader.State() }
+func (a *Agent) hearing() kernlog.Hearing { return a.reader.Hearing() }
 
 // Status is the agent's present state, for people and for readiness.
 func (a *Agent) Status() Status { return a.core.status() }

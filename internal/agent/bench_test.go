@@ -66,8 +66,8 @@ func (s *stage) batch(n int, texts ...string) heard {
 		if !ok {
 			s.t.Fatalf("not the driver's: %q", text)
 		}
-		m.position = kernlog.Position{BootID: s.core.boot, Sequence: uint64(100*n + i)}
-		m.add(fault.Observation{Sequence: m.position.Sequence, Fact: fault.Heard{Event: ev}}, text)
+		m.mark.Kmsg = kernlog.Position{BootID: s.core.boot, Sequence: uint64(100*n + i)}
+		m.add(fault.Observation{Sequence: m.mark.Kmsg.Sequence, Fact: fault.Heard{Event: ev}}, text)
 	}
 	return m
 }

@@ -22,10 +22,10 @@ type message interface{ isMessage() }
 
 // heard is a batch of kernel records.
 type heard struct {
-	facts    []fault.Observation
-	texts    []string
-	position kernlog.Position
-	at       time.Time
+	facts []fault.Observation
+	texts []string
+	mark  kernlog.Bookmark
+	at    time.Time
 }
 
 // asked is one report of the driver's child, and what the PCI bus listed then.
@@ -62,7 +62,7 @@ type core struct {
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
-	hearing         func() kernlog.State
+	hearing         func() kernlog.Hearing
 	publish         func(remediate.Desired, []remediate.Event)
 	poll            func()
 	// lines and judgements bound what a flood puts into the log.
@@ -86,7 +86,7 @@ func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
 		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
-		hearing: func() kernlog.State { return kernlog.State{} }}
+		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
 	c.verdicts(time.Now(), c.judge.Step(time.Now(), fault.Observation{Fact: fault.Boot{ID: boot}}))
@@ -130,7 +130,7 @@ func (c *core) take(now time.Time, m message) {
 			}
 			c.verdicts(now, c.judge.Step(now, o))
 		}
-		c.memory.position = m.position
+		c.memory.mark = m.mark
 		if len(m.facts) == 0 {
 			return // the place in the log can wait for the next tick
 		}

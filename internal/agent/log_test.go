@@ -105,7 +105,7 @@ func TestUserspaceIsNotBelieved(t *testing.T) {
 func (s *stage) records() func([]kernlog.Record) {
 	handle := s.Agent.hear(context.Background())
 	return func(records []kernlog.Record) {
-		if err := handle(records); err != nil {
+		if err := handle(kernlog.Batch{Records: records}); err != nil {
 			s.t.Error(err)
 		}
 	}

@@ -34,7 +34,7 @@ type memory struct {
 	// the store.
 	broken    string
 	locked    bool
-	position  kernlog.Position
+	mark      kernlog.Bookmark
 	inventory inventory.Map
 	saved     store.Snapshot
 	// savedAt is the last try to save, or to open a store that refused.
@@ -58,7 +58,7 @@ func openMemory(path string, log *slog.Logger, metrics *Metrics) *memory {
 			return m
 		}
 	}
-	m.position = kernlog.Position(snap.Position)
+	m.mark = bookmark(snap.Position)
 	return m
 }
 
@@ -121,7 +121,7 @@ func (m *memory) restore(opts Options) (*fault.Judge, *remediate.Plan) {
 func (m *memory) forget(err error) {
 	m.close(m.store)
 	m.store, m.saved, m.savedAt = nil, store.Snapshot{}, time.Now()
-	m.position, m.inventory = kernlog.Position{}, inventory.Map{}
+	m.mark, m.inventory = kernlog.Bookmark{}, inventory.Map{}
 	m.fail(fmt.Errorf("store %s: %w; move it aside and restart", m.path, err))
 }
 

@@ -16,6 +16,7 @@ import (
 // and no count is read from the Status at the scrape.
 type Metrics struct {
 	events       *prometheus.CounterVec
+	services     *prometheus.CounterVec
 	verdictsMade *prometheus.CounterVec
 	lineToJudged prometheus.Histogram
 	saveSeconds  prometheus.Histogram
@@ -29,6 +30,7 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		events:       counters("kernel_events_total", "Lines of the driver that were heard, by kind and code; a code that no catalogue has is other.", "kind", "code"),
+		services:     counters("service_events_total", "What the driver's services said of themselves, by unit and kind.", "unit", "kind"),
 		verdictsMade: counters("verdicts_total", "Verdicts by fault class and action, each change of one counted.", "fault", "action"),
 		lineToJudged: latency("kernel_line_judged_seconds", "Time from a batch of kernel records to its verdicts.", prometheus.ExponentialBuckets(1e-5, 4, 9)),
 		saveSeconds:  latency("store_save_seconds", "Time to write the plan down.", prometheus.ExponentialBuckets(2.5e-4, 4, 7)),
@@ -38,7 +40,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Requests to the API server by verb, resource and code.", Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8)}, []string{"verb", "resource", "code"}),
 		calls: newCallCosts(),
 	}
-	reg.MustRegister(m.calls, m.events, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.requests)
+	reg.MustRegister(m.calls, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.requests)
 	return m
 }
 

@@ -17,13 +17,13 @@ func TestRestartRepeatsNothing(t *testing.T) {
 		s.start()
 		s.polls(1)
 		s.hear(xid(2, uncontained), xid(2, resetAsked))
-		before, position := s.outcome(), s.core.memory.position
+		before, position := s.outcome(), s.core.memory.mark
 		count := s.Status().Incidents[0].Verdict.Count
 		s.stop()
 		for range 3 {
 			s.start()
-			if s.core.memory.position != position {
-				t.Errorf("reads on from %v, want %v", s.core.memory.position, position)
+			if s.core.memory.mark != position {
+				t.Errorf("reads on from %v, want %v", s.core.memory.mark, position)
 			}
 			s.polls(2, wants(2, 1))
 			s.stop()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/store"
@@ -54,7 +55,7 @@ func (m *memory) save(now time.Time, judge *fault.Judge, plan *remediate.Plan) {
 }
 
 func (m *memory) snapshot(judge *fault.Judge, plan *remediate.Plan) (store.Snapshot, error) {
-	snap := store.Snapshot{Position: store.Position(m.position), Outbox: plan.Outbox()}
+	snap := store.Snapshot{Position: position(m.mark), Outbox: plan.Outbox()}
 	var err error
 	if snap.Judge, err = judge.Snapshot(); err != nil {
 		return snap, err
@@ -91,4 +92,15 @@ func (m *memory) end() error {
 		return nil
 	}
 	return m.store.Close()
+}
+
+// position is a bookmark as the store keeps it.
+func position(b kernlog.Bookmark) store.Position {
+	return store.Position{BootID: b.Kmsg.BootID, Sequence: b.Kmsg.Sequence, Cursor: b.Cursor,
+		LastBootID: b.Last.BootID, LastMicros: b.Last.Micros}
+}
+
+func bookmark(p store.Position) kernlog.Bookmark {
+	return kernlog.Bookmark{Kmsg: kernlog.Position{BootID: p.BootID, Sequence: p.Sequence}, Cursor: p.Cursor,
+		Last: kernlog.Moment{BootID: p.LastBootID, Micros: p.LastMicros}}
 }

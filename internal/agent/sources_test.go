@@ -16,7 +16,7 @@ type bootLog struct {
 	boot    string
 	records []kernlog.Record
 	more    chan struct{}
-	deaf    kernlog.State
+	deaf    kernlog.Hearing
 }
 
 func newBootLog(boot string) *bootLog { return &bootLog{boot: boot, more: make(chan struct{})} }
@@ -58,12 +58,12 @@ type reading struct {
 	position kernlog.Position
 }
 
-func (r *reading) Run(ctx context.Context, handle func([]kernlog.Record) error) error {
+func (r *reading) Run(ctx context.Context, handle func(kernlog.Batch) error) error {
 	for {
 		batch, more := r.log.after(r.position)
 		if len(batch) > 0 {
 			r.position = batch[len(batch)-1].Position
-			if err := handle(batch); err != nil {
+			if err := handle(kernlog.Batch{Records: batch, Mark: kernlog.Bookmark{Kmsg: r.position}}); err != nil {
 				return err
 			}
 			continue
@@ -76,7 +76,7 @@ func (r *reading) Run(ctx context.Context, handle func([]kernlog.Record) error) 
 	}
 }
 
-func (r *reading) State() kernlog.State {
+func (r *reading) Hearing() kernlog.Hearing {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
 	return r.log.deaf

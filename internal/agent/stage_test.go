@@ -94,7 +94,7 @@ func (s *stage) make() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	a.reader = &reading{log: s.log, position: a.core.memory.position}
+	a.reader = &reading{log: s.log, position: a.core.memory.mark.Kmsg}
 	a.Register(s.metrics)
 	if a.core.memory.store != nil {
 		s.disk = &failing{keeper: a.core.memory.store, onSave: s.onSave}

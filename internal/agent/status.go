@@ -22,7 +22,7 @@ type Status struct {
 	// Diagnoses are those that open incidents ask for.
 	Diagnoses []diag.Request  `json:"diagnoses"`
 	GPUs      []inventory.GPU `json:"gpus"`
-	KernelLog kernlog.State   `json:"kernelLog"`
+	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
@@ -77,10 +77,7 @@ func (c *core) status() Status {
 
 // NotReady says which sources do not work, in words; none when all do.
 func (s Status) NotReady() []string {
-	var why []string
-	if s.KernelLog.Deaf != "" {
-		why = append(why, "kernel log: "+s.KernelLog.Deaf)
-	}
+	why := s.KernelLog.Missing()
 	switch d := s.Driver; {
 	case !d.Enabled:
 	case d.Blind != "":

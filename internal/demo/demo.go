@@ -100,6 +100,7 @@ func writeConfig(dir string, n *node.Node) (url string, err error) {
 	c := config.Default()
 	c.Node, c.Actuator = "demo", config.ActuatorLog
 	c.KernelLog.Path, c.KernelLog.BootIDPath = n.KmsgPath(), n.BootIDPath()
+	c.KernelLog.JournalPaths = nil // this machine's is not the simulated node's
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
 	c.NVML.BusPath = "" // the simulated GPUs are on no bus
 	c.Contain.CleanPolls, c.Contain.Probation = 1, config.Duration(1500*time.Millisecond)

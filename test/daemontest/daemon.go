@@ -58,6 +58,7 @@ func quick(dir string, sim *node.Node) config.Config {
 	c := config.Default()
 	c.Actuator = config.ActuatorLog
 	c.KernelLog.Path, c.KernelLog.BootIDPath = sim.KmsgPath(), sim.BootIDPath()
+	c.KernelLog.JournalPaths = nil // this machine's is not the simulated node's
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
 	c.NVML.BusPath = "" // the simulated GPUs are on no bus
 	c.NVML.Grace = config.Duration(2 * time.Second)
