@@ -63,11 +63,11 @@ var owners = []struct {
 	folders []string
 }{
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
-	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/kernlog"}},
+	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
 	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/nvml", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/host", "diag", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 

@@ -1,10 +1,6 @@
 package nvml
 
-import (
-	"fmt"
-	"os"
-	"time"
-)
+import "time"
 
 // Config is how the child is started and what is expected of it.
 type Config struct {
@@ -32,17 +28,9 @@ func (cfg Config) withDefaults() Config {
 	return cfg
 }
 
-// lean is the environment that keeps the child small: it does little and is
-// never in a hurry.
-var lean = []string{"GOMAXPROCS=2", "GOGC=25"}
-
-func (cfg Config) argv() ([]string, error) {
+func (cfg Config) command() []string {
 	if len(cfg.Command) > 0 {
-		return cfg.Command, nil
+		return cfg.Command
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find our own executable: %w", err)
-	}
-	return []string{self, "probe", "nvml", "--period", cfg.Period.String(), "--deadline", cfg.Deadline.String()}, nil
+	return []string{"", "probe", "nvml", "--period", cfg.Period.String(), "--deadline", cfg.Deadline.String()}
 }

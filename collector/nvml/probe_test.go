@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/child"
 )
 
 // fake is a child in memory. It does what onStop and onSignal say.
@@ -28,15 +30,16 @@ func newFake() *fake {
 
 func (f *fake) Write(p []byte) (int, error) { return f.stdin.Write(p) }
 func (f *fake) Close() error                { f.onStop(); return nil }
-func (f *fake) say(r Report)                { f.events <- event{report: r} }
-func (f *fake) die(d Died)                  { f.events <- event{died: &d} }
-func (f *fake) child() *child {
+func (f *fake) say(r Report)                { f.events <- event{Report: r} }
+func (f *fake) die(d Died)                  { f.events <- event{Died: &d} }
+func (f *fake) child() *process {
 	signal := func(s os.Signal) error {
 		f.signals = append(f.signals, s)
 		f.onSignal(s)
 		return nil
 	}
-	return &child{pid: 4711, events: f.events, stdin: f, signal: signal, heard: time.Now()}
+	c := &child.Child[Report]{PID: 4711, Events: f.events, Stdin: f, Signal: signal}
+	return &process{Child: c, heard: time.Now()}
 }
 
 // bench runs a Probe whose children are fakes.
@@ -71,9 +74,9 @@ func (b *bench) hear(r Report) {
 }
 
 // run gives the n-th start the n-th outcome, and later ones the last.
-func run(starts ...func() (*child, error)) *bench {
+func run(starts ...func() (*process, error)) *bench {
 	b := &bench{Probe: New(Config{}), began: time.Now()}
-	b.start = func() (*child, error) {
+	b.start = func() (*process, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.times = append(b.times, time.Since(b.began))
@@ -89,8 +92,8 @@ func (b *bench) again() {
 	go func() { b.ended <- b.Run(ctx, b.hear) }()
 }
 
-func one(f *fake) func() (*child, error)    { return func() (*child, error) { return f.child(), nil } }
-func none(err error) func() (*child, error) { return func() (*child, error) { return nil, err } }
+func one(f *fake) func() (*process, error)    { return func() (*process, error) { return f.child(), nil } }
+func none(err error) func() (*process, error) { return func() (*process, error) { return nil, err } }
 
 func (b *bench) kinds() (list []Kind) {
 	for _, r := range b.reports() {
@@ -138,10 +141,10 @@ func TestBackoffAfterLongLife(t *testing.T) {
 		bad := none(errors.New("no"))
 		b := run(bad, bad, bad, one(f), bad)
 		defer func() { b.stop(); <-b.ended }()
-		wait(7*time.Second + 2*maxBackoff)
+		wait(7*time.Second + 2*child.MaxBackoff)
 		f.die(Died{Exit: 2})
 		wait(1500 * time.Millisecond)
-		if n := len(b.starts()); n != 5 || b.starts()[4]-b.starts()[3] != 2*maxBackoff+time.Second {
+		if n := len(b.starts()); n != 5 || b.starts()[4]-b.starts()[3] != 2*child.MaxBackoff+time.Second {
 			t.Errorf("started at %v, want the fifth a second after the fourth ended", b.starts())
 		}
 	})
@@ -188,7 +191,7 @@ func TestDeathIsReported(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake()
-				b := run(one(f), none(errEarlierChild))
+				b := run(one(f), none(child.ErrEarlier))
 				f.say(tt.word)
 				f.die(Died{Exit: 127, Symbol: "nvmlFoo"})
 				wait(2 * time.Second)
@@ -229,7 +232,7 @@ func TestPollIsAskedOnce(t *testing.T) {
 
 func TestEarlierChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := run(none(errEarlierChild))
+		b := run(none(child.ErrEarlier))
 		wait(10 * time.Second)
 		if len(b.reports()) != 0 {
 			t.Errorf("reports %v while the earlier child has time to end", b.kinds())

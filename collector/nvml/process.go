@@ -1,78 +1,103 @@
 package nvml
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
+	"io"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/gpuhealthd/gpuhealthd/collector/child"
 )
 
-// errEarlierChild means that Lock is held: a child of an earlier life of the
-// agent has not ended.
-var errEarlierChild = errors.New("a child of an earlier run has not ended")
+const (
+	sigTerm = syscall.SIGTERM
+	sigKill = syscall.SIGKILL
+)
 
-// startProcess starts the child in a process group of its own: a terminal's ^C
-// is for us, and we end it in order. The child inherits the lock and we close
-// ours, so that it is free when the child's last thread is gone.
-func startProcess(cfg Config) (*child, error) {
-	argv, err := cfg.argv()
+// maxLine is the longest line that the child may write, in bytes: several times
+// an inventory of sixteen GPUs.
+const maxLine = 32 << 10
+
+// event is one thing that happens to the child.
+type event = child.Event[Report]
+
+// process is a running probe, seen by the one goroutine that watches it.
+type process struct {
+	*child.Child[Report]
+
+	word     Report    // the last it said
+	heard    time.Time // when: at first, when it was started
+	asked    bool      // for a poll, and no inventory since
+	stopping bool
+}
+
+func startProcess(cfg Config) (*process, error) {
+	c, err := child.Start(child.Spec[Report]{
+		Command: cfg.command(), Env: cfg.Env, Lock: cfg.Lock, MaxLine: maxLine, Parse: parseReport,
+	})
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(append(os.Environ(), lean...), cfg.Env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if cfg.Lock != "" {
-		lock, err := takeLock(cfg.Lock)
-		if err != nil {
-			return nil, err
+	return &process{Child: c, heard: time.Now()}, nil
+}
+
+func (c *process) hear(r Report) {
+	c.word, c.heard = r, time.Now()
+	if r.Kind == KindInventory {
+		c.asked = false
+	}
+}
+
+// poll asks for a poll. One request at a time: a child that does not read could
+// fill the pipe and block us. That writing fails is no news, the child's end
+// will be.
+func (c *process) poll() {
+	if !c.asked && !c.stopping {
+		c.asked = true
+		io.WriteString(c.Stdin, "poll\n")
+	}
+}
+
+func (c *process) stop() {
+	c.stopping = true
+	c.Stdin.Close()
+}
+
+// gone waits for the child's end for so long, keeping its last word.
+func (c *process) gone(patience time.Duration) bool {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for {
+		select {
+		case e := <-c.Events:
+			if e.Died != nil {
+				return true
+			}
+			if e.Garbled == nil {
+				c.hear(e.Report)
+			}
+		case <-over.C:
+			return false
 		}
-		defer lock.Close()
-		cmd.ExtraFiles = []*os.File{lock}
 	}
-	return startCommand(cmd)
 }
 
-func takeLock(path string) (*os.File, error) {
-	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock of the child: %w", err)
-	}
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		return lock, nil
-	}
-	lock.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errEarlierChild
-	}
-	return nil, fmt.Errorf("lock of the child %s: %w", path, err)
+// excused says whether the child's end is no news: it was told to, or said why
+// it would.
+func (c *process) excused() bool { return c.stopping || c.word.Kind == KindFailed }
+
+// mayBeInCall is true unless the child said, within patience, that it is not: one
+// that never said a word may be in the first call.
+func (c *process) mayBeInCall(patience time.Duration) bool {
+	return c.word.Kind == "" || c.word.inCall() || time.Since(c.heard) > patience
 }
 
-func startCommand(cmd *exec.Cmd) (*child, error) {
-	stderr := &tail{}
-	cmd.Stderr = stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("child's stdin: %w", err)
+func (c *process) lastWord() string {
+	switch c.word.Kind {
+	case "":
+		return "none"
+	case KindHung:
+		return fmt.Sprintf("%s hung for %.0f s", c.word.Hung.Call, c.word.Hung.Seconds)
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("child's stdout: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err // names the program
-	}
-	events := make(chan event)
-	go func() {
-		readEvents(stdout, events)
-		cmd.Wait() // what it returns is in ProcessState
-		d := died(cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.text)
-		events <- event{died: &d}
-	}()
-	return &child{pid: cmd.Process.Pid, events: events, stdin: stdin, signal: cmd.Process.Signal, heard: time.Now()}, nil
+	return fmt.Sprintf("%s, %.0f s ago", c.word.Kind, time.Since(c.heard).Seconds())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/child"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -124,17 +125,7 @@ type Hung struct {
 }
 
 // Died is the end of a child that nobody asked to end.
-type Died struct {
-	// Exit is the exit status; -1 if a signal ended it, and then Signal is the
-	// signal's name.
-	Exit   int    `json:"exit"`
-	Signal string `json:"signal,omitempty"`
-	// Symbol is the function that the installed driver library lacks, where
-	// that is what ended the child (exit status 127).
-	Symbol string `json:"symbol,omitempty"`
-	// Stderr is the end of what the child wrote there.
-	Stderr string `json:"stderr,omitempty"`
-}
+type Died = child.Died
 
 // InventoryReport wraps an inventory.
 func InventoryReport(i Inventory) Report {

@@ -1,4 +1,4 @@
-package nvml
+package child
 
 import (
 	"bytes"
@@ -7,6 +7,19 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// Died is the end of a child.
+type Died struct {
+	// Exit is the exit status; -1 if a signal ended it, and then Signal is the
+	// signal's name.
+	Exit   int    `json:"exit"`
+	Signal string `json:"signal,omitempty"`
+	// Symbol is the function that an installed library lacks, where that is what
+	// ended the child (exit status 127).
+	Symbol string `json:"symbol,omitempty"`
+	// Stderr is the end of what the child wrote there.
+	Stderr string `json:"stderr,omitempty"`
+}
 
 // died reads a process's end.
 func died(status syscall.WaitStatus, stderr []byte) Died {

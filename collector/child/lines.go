@@ -1,4 +1,4 @@
-package nvml
+package child
 
 import (
 	"bufio"
@@ -7,30 +7,26 @@ import (
 	"io"
 )
 
-// maxLine is the longest line that the child may write, in bytes: several times
-// an inventory of sixteen GPUs.
-const maxLine = 32 << 10
-
 // readEvents sends an event for each line, to the end of r. A line that is too
 // long or no report is an event as well, and costs nothing but itself.
-func readEvents(r io.Reader, events chan<- event) {
+func readEvents[R any](r io.Reader, maxLine int, parse func(line []byte) (R, error), events chan<- Event[R]) {
 	lines := bufio.NewReaderSize(r, maxLine)
 	for {
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			events <- event{garbled: fmt.Errorf("child's line %.80q…: longer than %d bytes", line, maxLine)}
+			events <- Event[R]{Garbled: fmt.Errorf("child's line %.80q…: longer than %d bytes", line, maxLine)}
 			if !skipLine(lines) {
 				return
 			}
 		case err != nil:
 			if len(line) > 0 { // it ended in the middle of a line
-				events <- event{garbled: fmt.Errorf("child's line %.80q: cut short", line)}
+				events <- Event[R]{Garbled: fmt.Errorf("child's line %.80q: cut short", line)}
 			}
 			return
 		default:
-			report, err := parseReport(line)
-			events <- event{report: report, garbled: err}
+			report, err := parse(line)
+			events <- Event[R]{Report: report, Garbled: err}
 		}
 	}
 }
