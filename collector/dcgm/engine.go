@@ -25,8 +25,8 @@ const (
 	NoEngine Reason = "no-engine"
 	// EngineLost: the connection broke (DCGM -21): the engine ended.
 	EngineLost Reason = "engine-lost"
-	// NoAnswer: the library gave up waiting (DCGM -11): the engine is stopped.
-	NoAnswer Reason = "no-answer"
+	// TimedOut: the library gave up waiting (DCGM -11): the engine is stopped.
+	TimedOut Reason = "timed-out"
 	// WrongVersion: the engine speaks other structures (DCGM -12), as 3.x does.
 	WrongVersion Reason = "wrong-version"
 	// NotWatched: the engine refused a watch.

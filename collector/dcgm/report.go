@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/child"
 )
 
 // ProtocolVersion is the version that both sides write as "v". Unknown fields
@@ -29,16 +31,16 @@ const (
 // Report is one thing that the child said, or that the parent noticed about the
 // child. Exactly the part that Kind names is set.
 type Report struct {
-	V         int        `json:"v"`
-	Kind      Kind       `json:"kind"`
-	Up        *Up        `json:"up,omitempty"`
-	Absent    *Absent    `json:"absent,omitempty"`
-	Health    *Health    `json:"health,omitempty"`
-	Values    *Values    `json:"values,omitempty"`
-	Violation *Violation `json:"violation,omitempty"`
-	Hung      *Hung      `json:"hung,omitempty"`
-	Failed    *Error     `json:"failed,omitempty"`
-	Died      *Died      `json:"died,omitempty"`
+	V         int         `json:"v"`
+	Kind      Kind        `json:"kind"`
+	Up        *Up         `json:"up,omitempty"`
+	Absent    *Absent     `json:"absent,omitempty"`
+	Health    *Health     `json:"health,omitempty"`
+	Values    *Values     `json:"values,omitempty"`
+	Violation *Violation  `json:"violation,omitempty"`
+	Hung      *Hung       `json:"hung,omitempty"`
+	Failed    *Error      `json:"failed,omitempty"`
+	Died      *child.Died `json:"died,omitempty"`
 }
 
 // UpReport wraps a connection that is made.
@@ -69,6 +71,8 @@ func HungReport(h Hung) Report { return Report{V: ProtocolVersion, Kind: KindHun
 
 // FailedReport wraps a call that failed.
 func FailedReport(e Error) Report { return Report{V: ProtocolVersion, Kind: KindFailed, Failed: &e} }
+
+func diedReport(d child.Died) Report { return Report{V: ProtocolVersion, Kind: KindDied, Died: &d} }
 
 // Write writes the report as one line.
 func (r Report) Write(w io.Writer) error {

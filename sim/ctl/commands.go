@@ -19,7 +19,7 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{
+	return append([]command{
 		{"show", "", "list the GPUs", show},
 		{"lose", "GPU", "take it off the bus until the next reboot",
 			func(n *node.Node, a []string) error { return n.Lose(a[0]) }},
@@ -39,7 +39,7 @@ func commands() []command {
 			func(n *node.Node, a []string) error { return n.Kmsg(a[0]) }},
 		{"reboot", "", "a new boot id, an empty kernel log, lost GPUs back",
 			func(n *node.Node, _ []string) error { return n.Reboot() }},
-	}
+	}, dcgmCommands()...)
 }
 
 func usage() string {

@@ -59,7 +59,7 @@ const (
 // over says whether a failure is the end of the connection, and why.
 func over(failed *dcgm.Error) (dcgm.Reason, bool) {
 	reason, ok := map[int]dcgm.Reason{
-		stTimeout:    dcgm.NoAnswer,
+		stTimeout:    dcgm.TimedOut,
 		stVersion:    dcgm.WrongVersion,
 		stConnection: dcgm.EngineLost,
 	}[failed.Code]
