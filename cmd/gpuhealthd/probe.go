@@ -25,6 +25,6 @@ func probeCommand() *cobra.Command {
 	}
 	nvml.Flags().DurationVar(&cfg.Period, "period", 5*time.Second, "time between two polls")
 	nvml.Flags().DurationVar(&cfg.Deadline, "deadline", 3*time.Second, "how long one driver call may take")
-	cmd.AddCommand(nvml)
+	cmd.AddCommand(nvml, probeDCGMCommand())
 	return cmd
 }
