@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,24 +42,33 @@ func (f *fake) process() *process {
 	return &process{Child: &child.Child[Report]{PID: 4711, Events: f.events, Stdin: f, Signal: signal}}
 }
 
-// bench runs a Probe whose n-th child is the n-th fake, and later ones none.
+// bench runs a Probe whose children are fakes.
 type bench struct {
 	*Probe
-	fakes  []*fake
+	stop  context.CancelFunc
+	ended chan error
+
+	mu     sync.Mutex
 	starts int
 	said   []Report
-	stop   context.CancelFunc
-	ended  chan error
 }
 
+// run gives the n-th start the n-th fake; where there is none, as if an earlier
+// child were still there, and then no program.
 func run(fakes ...*fake) *bench {
-	b := &bench{Probe: New(Config{}), fakes: fakes}
+	b := &bench{Probe: New(Config{})}
 	b.start = func() (*process, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		b.starts++
-		if b.starts > len(fakes) {
+		switch over := b.starts - len(fakes); over {
+		case 1:
 			return nil, child.ErrEarlier
+		case 2:
+			return nil, errors.New("no such file")
+		default:
+			return fakes[b.starts-1].process(), nil
 		}
-		return fakes[b.starts-1].process(), nil
 	}
 	b.again()
 	return b
@@ -67,12 +77,30 @@ func run(fakes ...*fake) *bench {
 func (b *bench) again() {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop, b.ended = cancel, make(chan error, 1)
-	go func() { b.ended <- b.Run(ctx, func(r Report) { b.said = append(b.said, r) }) }()
+	go func() { b.ended <- b.Run(ctx, b.hear) }()
 	synctest.Wait()
 }
 
+func (b *bench) hear(r Report) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.said = append(b.said, r)
+}
+
+func (b *bench) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.starts
+}
+
+func (b *bench) reports() []Report {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.said)
+}
+
 func (b *bench) kinds() (list []Kind) {
-	for _, r := range b.said {
+	for _, r := range b.reports() {
 		list = append(list, r.Kind)
 	}
 	return list
@@ -99,8 +127,8 @@ func TestAbsentEngine(t *testing.T) {
 		fakes = append(fakes, newFake("EOF"))
 		b := run(fakes...)
 		wait(6 * time.Second)
-		if b.starts != 3 {
-			t.Errorf("%d children in 6 s, want 3", b.starts)
+		if b.count() != 3 {
+			t.Errorf("%d children in 6 s, want 3", b.count())
 		}
 		wait(20 * time.Second)
 		fakes[3].say(UpReport(Up{}))
@@ -121,8 +149,8 @@ func TestCrash(t *testing.T) {
 		synctest.Wait()
 		b.stop()
 		<-b.ended
-		if len(b.said) != 2 || !strings.Contains(b.said[0].Failed.Text, "half a line") || b.said[1].Died.Symbol != "dcgmHealthCheck" {
-			t.Errorf("%v, want the line and the death told", b.said)
+		if len(b.reports()) != 2 || !strings.Contains(b.reports()[0].Failed.Text, "half a line") || b.reports()[1].Died.Symbol != "dcgmHealthCheck" {
+			t.Errorf("%v, want the line and the death told", b.reports())
 		}
 	})
 }
@@ -130,7 +158,6 @@ func TestCrash(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run()
-		b.start = func() (*process, error) { return nil, errors.New("no such file") }
 		wait(2 * time.Second)
 		b.stop()
 		<-b.ended
@@ -146,14 +173,14 @@ func TestSilentChildIsNotDoubled(t *testing.T) {
 		b := run(f)
 		f.say(UpReport(Up{}))
 		wait(29 * time.Second)
-		if len(b.said) != 1 {
+		if len(b.reports()) != 1 {
 			t.Fatalf("%v before two periods and two deadlines are over", b.kinds())
 		}
 		wait(time.Minute)
-		if b.starts != 1 || len(b.said) != 3 {
-			t.Fatalf("%d children, %v, want one child and two hung", b.starts, b.kinds())
+		if b.count() != 1 || len(b.reports()) != 3 {
+			t.Fatalf("%d children, %v, want one child and two hung", b.count(), b.kinds())
 		}
-		if h := b.said[1].Hung; h.Call != NoAnswer || h.Seconds != 30 {
+		if h := b.reports()[1].Hung; h.Call != NoAnswer || h.Seconds != 30 {
 			t.Errorf("%+v, want no answer for 30 s", h)
 		}
 		b.stop()
@@ -183,8 +210,8 @@ func TestStop(t *testing.T) {
 				wait(2 * time.Second)
 				b.stop()
 				<-b.ended
-				if b.starts != 2 || slices.Contains(b.kinds(), KindDied) {
-					t.Errorf("%d children, %v", b.starts, b.kinds())
+				if b.count() != 2 || slices.Contains(b.kinds(), KindDied) {
+					t.Errorf("%d children, %v", b.count(), b.kinds())
 				}
 			})
 		})
