@@ -185,6 +185,19 @@ static FILE *open_file(const char *name)
 	return fopen(path, "re");
 }
 
+bool conf_changed(struct stat *seen)
+{
+	struct stat st = {0};
+	FILE *file = open_file("dcgm.conf");
+	if (file) {
+		fstat(fileno(file), &st);
+		fclose(file);
+	}
+	bool changed = st.st_ino != seen->st_ino || memcmp(&st.st_mtim, &seen->st_mtim, sizeof st.st_mtim) != 0;
+	*seen = st;
+	return changed;
+}
+
 void conf_read(struct conf *out)
 {
 	memset(out, 0, sizeof *out);

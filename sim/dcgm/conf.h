@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #define MAX_GPUS   16
 #define MAX_TEXT   96
@@ -93,6 +94,10 @@ extern const char *const condition_words[];
 /* Reads the present state. Without files, or with one that is not understood
  * (said on stderr), the engine is down. */
 void conf_read(struct conf *out);
+
+/* Whether dcgm.conf is another than seen, which is set to it: to ask is cheap,
+ * for who waits. */
+bool conf_changed(struct stat *seen);
 
 /* The entry of a call, or NULL. */
 const struct call *conf_find(const struct calls *calls, const char *name);

@@ -107,11 +107,13 @@ static void *deliver(void *unused)
 	struct violation v;
 	fpRecvUpdates call;
 	uint64_t with;
+	struct stat seen = {0};
 	while (still_registered()) {
-		while (next(&v, &call, &with)) {
-			dcgmPolicyCallbackResponse_t r = response(&v);
-			call(&r, with);
-		}
+		while (conf_changed(&seen))
+			while (next(&v, &call, &with)) {
+				dcgmPolicyCallbackResponse_t r = response(&v);
+				call(&r, with);
+			}
 		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
 	return unused;
