@@ -42,6 +42,12 @@ func arbiterAction(target int) (Action, string) {
 	return Hold, "the driver asks for a recovery action that this agent does not know"
 }
 
+// RecoveryText says in words what a recovery action of the driver asks for.
+func RecoveryText(target int) string {
+	_, why := arbiterAction(target)
+	return why
+}
+
 // told judges an XID 154.
 func (j *Judge) told(now time.Time, o Observation, ev xidparse.Event) {
 	_, target, ok := ev.Recovery()
@@ -53,7 +59,10 @@ func (j *Judge) told(now time.Time, o Observation, ev xidparse.Event) {
 	if o.Backlog && d.State != nil && d.State.Recovery != nil {
 		return // the present has been asked, and outranks history
 	}
-	d.Told, j.dirty = now, true
+	if o.Late && d.Word > o.Sequence {
+		return // a later word is known
+	}
+	d.Told, d.Word, j.dirty = now, o.Sequence, true
 	j.arbiter(now, o, ev.PCI, target, ev.Message)
 }
 

@@ -29,6 +29,8 @@ const (
 	DriverHung     Class = "driver-hung"
 	DriverMismatch Class = "driver-mismatch"
 	AgentBlind     Class = "agent-blind"
+
+	FabricManagerDead Class = "fabric-manager-dead"
 )
 
 // XIDClass gives a code its class; 63 has a name of its own.
@@ -73,6 +75,8 @@ const (
 	CureAnswersOrReset
 	// CureRemapped: the remapper has no row pending any more.
 	CureRemapped
+	// CureRuns: the service was started again.
+	CureRuns
 	// CureQuiet: nothing more of it for the rule's Quiet time.
 	CureQuiet
 )
@@ -83,6 +87,7 @@ var cureTexts = [...]string{
 	"the GPU is there and answers again",
 	"the GPU answers again, or was reset",
 	"no row is pending any more",
+	"the service was started again",
 	"it stays quiet",
 }
 

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
@@ -43,6 +44,11 @@ type episode struct {
 	Link5 *link5
 	// Severity is the worst that a switch has said of its error.
 	Severity xidparse.Severity
+	// Suspicion says why programs' faults point to the GPU, empty when they do
+	// not.
+	Suspicion string
+	// Askers are the first processes whose call the GPU did not answer.
+	Askers []string
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it opened.
@@ -51,6 +57,10 @@ type episode struct {
 	// the clean polls since.
 	Cured time.Time
 	Clean int
+	// Released says that a person put the node back to service.
+	Released bool
+	// Replaced says that another GPU sits at the address by now.
+	Replaced bool
 	// Repeat says that the same fault stood here within the repeat window.
 	Repeat bool
 
@@ -60,6 +70,8 @@ type episode struct {
 // mark is all of an episode that its verdict depends on, but for the count.
 type mark struct {
 	confirmed, cured, echo bool
+	suspicion              string
+	askers                 int
 	memory                 uint16
 	instance               int
 	triage                 nvlink.Triage74
@@ -68,7 +80,8 @@ type mark struct {
 }
 
 func (e *episode) mark() mark {
-	m := mark{confirmed: e.Confirmed, cured: !e.Cured.IsZero(), echo: e.Root != nil, memory: e.Memory, instance: e.Instance, severity: e.Severity}
+	m := mark{confirmed: e.Confirmed, cured: !e.Cured.IsZero(), echo: e.Root != nil, memory: e.Memory, instance: e.Instance,
+		severity: e.Severity, suspicion: e.Suspicion, askers: len(e.Askers)}
 	if e.Triage != nil {
 		m.triage = *e.Triage
 	}
@@ -123,6 +136,18 @@ func (e *episode) link(ev xidparse.Event) {
 	}
 }
 
+// maxAskers bounds the victims that are named.
+const maxAskers = 4
+
+// ask names the process that waited for the GPU in vain. It is a victim, and
+// most often an agent that only asks how things are.
+func (e *episode) ask(ev xidparse.Event) {
+	if ev.Process == "" || len(e.Askers) == maxAskers || slices.Contains(e.Askers, ev.Process) {
+		return
+	}
+	e.Askers = append(e.Askers, ev.Process)
+}
+
 // maxLinks is above the links of any GPU (18) and bounds a hostile log.
 const maxLinks = 32
 
@@ -156,4 +181,15 @@ func memoryReport(ev xidparse.Event) ecc.Memory {
 		m = m.Add(ecc.DrainAsked)
 	}
 	return m
+}
+
+// end says what ended the episode.
+func (e *episode) end() string {
+	switch {
+	case e.Replaced:
+		return "another GPU sits there"
+	case e.Released:
+		return "released by a person, and quiet since"
+	}
+	return RuleFor(e.Class).Cure.String()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -20,6 +21,9 @@ type Config struct {
 	// Fresh is how long the kernel log's word stands against a poll that finds
 	// all in order: the poll may have begun before it. Two poll periods.
 	Fresh time.Duration
+	// Topology says which GPUs a fault of a board or of the node reaches where
+	// nobody lists them; nil takes every GPU that was named.
+	Topology *nvlink.Topology
 	// RepeatWindow is how long an ended episode makes the next one a repeat.
 	RepeatWindow time.Duration
 }
@@ -49,6 +53,8 @@ type Judge struct {
 	devices map[xidparse.PCI]*device
 	// hangs counts polls in a row in which no call came back at all.
 	hangs int
+	// switchless says that the fabric manager found no switch, in its present life.
+	switchless bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -66,6 +72,10 @@ type device struct {
 	// the kernel log said it last.
 	Arbiter int
 	Told    time.Time
+	// Word is the sequence of the record that told it.
+	Word uint64
+	// Places are the parts of the GPU that programs' faults have blamed.
+	Places map[string][]job `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
 	Lost  int       `json:"-"`
@@ -78,7 +88,7 @@ func New(cfg Config) *Judge {
 	if cfg.RepeatWindow == 0 {
 		cfg.RepeatWindow = DefaultRepeatWindow
 	}
-	return &Judge{cfg: cfg, driver: driverMajor(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
+	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
 }
 
 // Step judges one observation and gives the verdicts that it changed, in the
@@ -98,6 +108,10 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.hung(now, f)
 	case Blind:
 		j.blind(now, f)
+	case Released:
+		j.released(f.ID)
+	case Service:
+		j.service(now, f.Event)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}
@@ -107,7 +121,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 // Tick lets time pass: it closes what has been quiet for long enough.
 func (j *Judge) Tick(now time.Time) []Verdict {
 	for _, e := range j.open {
-		if r := RuleFor(e.Class); r.Cure == CureQuiet && now.Sub(e.Last) >= r.Quiet {
+		if j.lapsed(now, e) {
 			e.Cured = now
 			e.Clean = j.cfg.CleanPolls
 		}
@@ -120,6 +134,23 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 	return j.settle(now)
 }
 
+// lapsed says whether nothing keeps an episode open any more: it has been quiet
+// for as long as its rule asks, or for a while after a person overruled it and
+// the driver does not bear it out.
+func (j *Judge) lapsed(now time.Time, e *episode) bool {
+	r := RuleFor(e.Class)
+	if e.Released && now.Sub(e.Last) >= appQuiet && !j.confirms(e) {
+		return true
+	}
+	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
+}
+
+func (j *Judge) released(id string) {
+	for _, e := range j.open {
+		e.Released = e.Released || e.ID == id
+	}
+}
+
 // Open gives the present verdict of every open episode, by opening time.
 func (j *Judge) Open() []Verdict {
 	var vs []Verdict
@@ -127,6 +158,16 @@ func (j *Judge) Open() []Verdict {
 		vs = append(vs, j.verdict(e))
 	}
 	return vs
+}
+
+// Counts gives how many lines or polls each open episode has by now, by ID. A
+// verdict that was given out has the count of its moment.
+func (j *Judge) Counts() map[string]uint64 {
+	counts := make(map[string]uint64, len(j.open))
+	for _, e := range j.open {
+		counts[e.ID] = e.Count
+	}
+	return counts
 }
 
 // Devices gives every GPU that was named, sorted by address.
@@ -147,8 +188,12 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	var over []*episode
 	for _, e := range j.ordered() {
 		v := j.verdict(e)
-		if root := j.rootOf(e); j.ended(e) || root != nil && j.ended(root) {
-			v = closing(v, e, root)
+		switch root := j.rootOf(e); {
+		case root != nil && j.ended(root):
+			v = closing(v, "over, with "+string(root.Class))
+			over = append(over, e)
+		case j.ended(e):
+			v = closing(v, "over: "+e.end())
 			over = append(over, e)
 		}
 		if !v.same(e.said) {
@@ -162,23 +207,26 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	return vs
 }
 
-func (j *Judge) ended(e *episode) bool { return !e.Cured.IsZero() && e.Clean >= j.cfg.CleanPolls }
+func (j *Judge) ended(e *episode) bool {
+	return e.Replaced || !e.Cured.IsZero() && e.Clean >= j.cfg.CleanPolls
+}
 
 func (j *Judge) close(now time.Time, e *episode) {
+	delete(j.open, e.key())
+	if e.Replaced {
+		return // what the GPU before had is nothing to the new one
+	}
 	p := past{Ended: now}
 	for link := range e.Links {
 		p.Links = append(p.Links, link)
 	}
 	j.past[e.key()] = p
-	delete(j.open, e.key())
 }
 
-func closing(v Verdict, e, root *episode) Verdict {
+// closing is the last verdict of an episode.
+func closing(v Verdict, why string) Verdict {
 	v.Action, v.Later, v.Drain, v.Diag, v.Hard, v.Closed = None, None, DrainNever, 0, false, true
-	v.Reason = "over: " + RuleFor(e.Class).Cure.String()
-	if root != nil {
-		v.Reason = "over, with " + string(root.Class)
-	}
+	v.Reason = why
 	return v
 }
 

@@ -54,7 +54,10 @@ func (j *Judge) fault(now time.Time, o Observation, c Class) {
 		e.link(ev)
 	case isLink5(c):
 		e.link5(ev, j.driver)
+	case c == XID119:
+		e.ask(ev)
 	}
+	j.suspect(now, e, ev)
 	e.Severity = max(e.Severity, ev.SwitchSeverity())
 	j.reroot(now, e, fresh)
 	j.dirty = j.dirty || fresh || before != e.mark()

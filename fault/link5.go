@@ -87,8 +87,9 @@ func echoLink5(symptom, root *episode) (echo, settled bool) {
 	return true, down && symptom.Class != root.Class
 }
 
-// driverMajor gives the branch of a driver version, 0 while it is not known.
-func driverMajor(version string) int {
+// DriverBranch gives the branch of a driver's version, 570 of 570.86.15, and 0
+// where it is not known.
+func DriverBranch(version string) int {
 	head, _, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(head)
 	if err != nil {

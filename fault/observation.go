@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
 
 // Observation is one thing seen, once.
@@ -13,7 +14,10 @@ type Observation struct {
 	// Backlog marks a record that is older than the agent's start. It acts only
 	// when the present confirms it.
 	Backlog bool
-	Fact    Fact
+	// Late marks a record that was lost at first: what the kernel said after it
+	// may have been judged already.
+	Late bool
+	Fact Fact
 }
 
 // Fact is what an Observation says. The implementations are in this file.
@@ -21,6 +25,9 @@ type Fact interface{ isFact() }
 
 // Heard is a line of the driver in the kernel log.
 type Heard struct{ Event xidparse.Event }
+
+// Service is what a service of the driver said, or systemd of it.
+type Service struct{ Event services.Event }
 
 // Boot names the running boot. It is the first observation after a start.
 type Boot struct{ ID string }
@@ -62,9 +69,15 @@ type Blind struct {
 	Mismatch bool
 }
 
+// Released is a person's word that the node may serve again, in spite of the
+// episode with this ID.
+type Released struct{ ID string }
+
 func (Heard) isFact()     {}
 func (Boot) isFact()      {}
+func (Service) isFact()   {}
 func (Gap) isFact()       {}
 func (Inventory) isFact() {}
 func (Hung) isFact()      {}
 func (Blind) isFact()     {}
+func (Released) isFact()  {}

@@ -27,12 +27,13 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		return
 	}
 	j.hangs = 0
-	if major := driverMajor(inv.Driver); major > 0 {
+	if major := DriverBranch(inv.Driver); major > 0 {
 		j.driver = major
 	}
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})
 	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
 	j.seen(now, key{xidparse.PCI{}, DriverHung})
+	j.running()
 	listed := map[xidparse.PCI]bool{}
 	for _, g := range inv.GPUs {
 		listed[g.PCI] = true
@@ -74,6 +75,7 @@ func (j *Judge) allGone(inv Inventory) bool {
 func (j *Judge) poll(now time.Time, g GPUState) {
 	d := j.device(g.PCI)
 	if g.UUID != "" {
+		j.replaced(g.PCI, d, g.UUID)
 		d.UUID = g.UUID
 	}
 	d.State = &g
@@ -98,6 +100,23 @@ func (j *Judge) poll(now time.Time, g GPUState) {
 	for _, e := range j.open {
 		if e.PCI == g.PCI && !e.Class.IsSXid() {
 			j.clean(now, e, g)
+		}
+	}
+}
+
+// replaced ends what was wrong with a GPU at whose address another one sits.
+func (j *Judge) replaced(pci xidparse.PCI, d *device, uuid string) {
+	if d.UUID == "" || d.UUID == uuid {
+		return
+	}
+	for _, e := range j.open {
+		if e.PCI == pci && !e.Class.IsSXid() {
+			e.Replaced = true
+		}
+	}
+	for k := range j.past {
+		if k.pci == pci {
+			delete(j.past, k)
 		}
 	}
 }

@@ -21,6 +21,8 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	why := []string{r.Title}
 	why = append(why, refineMemory(e, &v)...)
+	why = append(why, refineAskers(e)...)
+	why = append(why, refineSuspect(e, &v)...)
 	why = append(why, j.refineLink(e, &v)...)
 	why = append(why, refineLink5(e, &v)...)
 	why = append(why, j.refineArbiter(e, &v)...)
@@ -58,6 +60,10 @@ func (j *Judge) verdict(e *episode) Verdict {
 func refineMemory(e *episode, v *Verdict) []string {
 	m := ecc.FromBits(e.Memory)
 	switch e.Class {
+	case RemapPending:
+		if len(e.Evidence) > 0 && strings.Contains(e.Evidence[0], "page retirement") {
+			return []string{"a page to be retired, as before Ampere"}
+		}
 	case XID48:
 		switch {
 		case e.Repeat:
@@ -84,6 +90,14 @@ func refineMemory(e *episode, v *Verdict) []string {
 		}
 	}
 	return nil
+}
+
+// refineAskers names those who waited for the GPU, so that nobody blames them.
+func refineAskers(e *episode) []string {
+	if len(e.Askers) == 0 {
+		return nil
+	}
+	return []string{"who asked is a victim, not the cause: " + strings.Join(e.Askers, ", ")}
 }
 
 // refineLink follows the triage of XID 74's registers.
@@ -147,34 +161,4 @@ func (j *Judge) refineArbiter(e *episode, v *Verdict) []string {
 		v.Radius = max(v.Radius, Node)
 	}
 	return []string{why}
-}
-
-// reach names the devices that the verdict is about.
-func (j *Judge) reach(e *episode, v *Verdict) {
-	self := j.named(e.PCI)
-	v.GPUs, v.Affected, v.Victims = []Device{self}, []Device{self}, []Device{}
-	if e.PCI == (xidparse.PCI{}) || e.Class.IsSXid() {
-		v.GPUs, v.Affected = []Device{}, []Device{}
-	}
-	if v.Radius >= Baseboard {
-		v.Affected = j.Devices()
-	}
-	if e.PCI == (xidparse.PCI{}) && v.Acts() {
-		v.GPUs = v.Affected
-	}
-	for _, other := range j.open {
-		if other.PCI != e.PCI && j.rootOf(other) == e && !other.Class.IsSXid() && other.PCI != (xidparse.PCI{}) {
-			v.Victims = append(v.Victims, j.named(other.PCI))
-		}
-	}
-	sortDevices(v.Victims)
-}
-
-// named gives a device with its UUID, where that is known.
-func (j *Judge) named(pci xidparse.PCI) Device {
-	d := Device{PCI: pci}
-	if known := j.devices[pci]; known != nil {
-		d.UUID = known.UUID
-	}
-	return d
 }

@@ -72,6 +72,8 @@ var rules = []Rule{
 		EchoOf: []Class{XID119, XID120, XID79, GPULost, GSPTimeout}},
 	{Class: DriverMismatch, Title: "driver and library versions differ", Hardware: true,
 		Radius: Node, Action: Hold, Cure: CureAnswers},
+	{Class: FabricManagerDead, Title: "the fabric manager does not run", Hardware: true,
+		Radius: Node, Action: Hold, Cure: CureRuns},
 	{Class: AgentBlind, Title: "no GPU can be asked", Hardware: true,
 		Radius: Node, Action: Record, Cure: CureAnswers, EchoOf: []Class{DriverMismatch}},
 }

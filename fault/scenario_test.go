@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected verdicts; commit them only if you understand them")
@@ -24,12 +25,17 @@ var update = flag.Bool("update", false, "rewrite the expected verdicts; commit t
 //
 //	+25ms kernel NVRM: Xid …      a line heard live
 //	+0s   backlog NVRM: Xid …     a line older than the agent
+//	+0s   late N NVRM: Xid …      a line that was lost, found again as record N
+//	+0s   service UNIT TEXT       what a service says of itself, or systemd
+//	                              (started, failed) of it
 //	+0s   boot ID                 this boot's id
 //	+0s   gpus ADDRESS…           the node's GPUs, for poll
 //	+5s   poll [ADDRESS=STATE…]   lost, failed, recovery:N, pending, remap-failed
 //	+5s   polls N EVERY           N clean polls
 //	+5s   hung ADDRESS CALL       a call past its deadline
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
+//	+5s   released ID             a person put the node back to service
+//	+5s   replaced                other GPUs sit at the same addresses
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
@@ -69,7 +75,9 @@ type stage struct {
 	now   time.Time
 	seq   uint64
 	gpus  []xidparse.PCI
-	out   strings.Builder
+	// swapped counts how often all GPUs were exchanged for new ones.
+	swapped int
+	out     strings.Builder
 }
 
 var testConfig = Config{CleanPolls: 3, Fresh: 10 * time.Second}
@@ -106,6 +114,16 @@ func (s *stage) do(n int, word, text string) {
 			s.t.Fatalf("line %d: not the driver's: %q", n, text)
 		}
 		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{ev}})
+	case "late":
+		number, text, _ := strings.Cut(text, " ")
+		seq, err := strconv.ParseUint(number, 10, 64)
+		ev, ok := xidparse.Parse(text)
+		if err != nil || !ok {
+			s.t.Fatalf("line %d: not a number and the driver's line: %q", n, text)
+		}
+		s.step(Observation{Sequence: seq, Late: true, Fact: Heard{ev}})
+	case "service":
+		s.step(Observation{Fact: Service{s.said(n, text)}})
 	case "gpus":
 		for _, a := range strings.Fields(text) {
 			s.gpus = append(s.gpus, s.pci(n, a))
@@ -128,6 +146,10 @@ func (s *stage) do(n int, word, text string) {
 		s.step(Observation{Fact: Hung{Device: Device{PCI: s.pci(n, address)}, Call: call, For: 10 * time.Second}})
 	case "blind", "mismatch":
 		s.step(Observation{Fact: Blind{Why: text, Mismatch: word == "mismatch"}})
+	case "released":
+		s.step(Observation{Fact: Released{ID: text}})
+	case "replaced":
+		s.swapped++
 	case "tick":
 		s.print(s.judge.Tick(s.now))
 	case "restart":
@@ -160,7 +182,7 @@ func (s *stage) inventory(n int, text string) Inventory {
 	}
 	for i, p := range s.gpus {
 		none := 0
-		g := GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i)}, Recovery: &none,
+		g := GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i+10*s.swapped)}, Recovery: &none,
 			RemapPending: xidparse.No, RemapFailed: xidparse.No}
 		switch what, number, _ := strings.Cut(state[p], ":"); what {
 		case "", "ok":
@@ -213,4 +235,21 @@ func (s *stage) print(vs []Verdict) {
 		}
 		fmt.Fprintf(&s.out, "\n          %s\n", v.Reason)
 	}
+}
+
+// said reads "UNIT started", "UNIT failed", or a unit's line.
+func (s *stage) said(n int, text string) services.Event {
+	unit, text, _ := strings.Cut(text, " ")
+	unit += ".service"
+	switch text {
+	case "started":
+		return services.Event{Unit: unit, Kind: services.KindStarted, Text: text}
+	case "failed":
+		return services.Event{Unit: unit, Kind: services.KindFailed, Text: unit + ": Failed with result 'exit-code'."}
+	}
+	e, ok := services.Line(unit, text)
+	if !ok {
+		s.t.Fatalf("line %d: nothing that a service says: %q", n, text)
+	}
+	return e
 }

@@ -13,6 +13,9 @@ func (p *Plan) Ready() bool { return p.sources.Polled || len(p.state.Open) > 0 }
 
 // Desired gives all that the Node object shall say now.
 func (p *Plan) Desired() Desired {
+	if !p.met && !p.holding() {
+		return Desired{Look: true}
+	}
 	d := Desired{State: Healthy, GPU: p.gpuCondition(), NVLink: p.nvlinkCondition()}
 	for n, i := range p.ranked() {
 		if n == 0 {
@@ -31,6 +34,11 @@ func (p *Plan) Desired() Desired {
 		d.GPUsHealthy = &healthy
 	}
 	return d
+}
+
+// holding says whether any incident keeps the node out of service.
+func (p *Plan) holding() bool {
+	return slices.ContainsFunc(p.state.Open, (*Incident).holds)
 }
 
 func note(i *Incident) *Note {

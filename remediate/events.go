@@ -31,6 +31,17 @@ func (p *Plan) tell(now time.Time, v fault.Verdict, kind, reason, message string
 	p.announce(now, e)
 }
 
+// Refused tells, once a day, that the API server does not let the agent do what
+// the plan wants.
+func (p *Plan) Refused(now time.Time, why string) {
+	day := now.UTC().Format(time.DateOnly)
+	if p.refused == day {
+		return
+	}
+	p.refused = day
+	p.announce(now, Event{Key: "refused/" + day, Type: "Warning", Reason: "NodeWriteForbidden", Message: why})
+}
+
 // announce puts any event into the outbox.
 func (p *Plan) announce(now time.Time, e Event) {
 	e.At = now

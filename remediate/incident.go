@@ -56,8 +56,10 @@ type Incident struct {
 	// Contained: the Node has shown cordon, taint and mark for it.
 	Contained bool `json:"contained"`
 	// Released: an administrator put the node back, and that stands.
-	Released bool   `json:"released"`
-	Steps    []Step `json:"steps,omitempty"`
+	Released bool `json:"released"`
+	// Adopted: the Node's mark told of it, and nothing else.
+	Adopted bool   `json:"adopted,omitempty"`
+	Steps   []Step `json:"steps,omitempty"`
 	// Until is when the probation ends.
 	Until time.Time `json:"until,omitzero"`
 	// Ended is when it was over.
@@ -92,8 +94,7 @@ func (i *Incident) Asks(k StepKind) bool {
 // that was news.
 func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {
 	if have := i.step(k); have != nil {
-		asked := have.Status == Requested || have.Status == WhenIdle
-		if have.Status == s || have.Status == Done || asked && s == Held {
+		if have.Status == s || have.Status == Done || i.Asks(k) && s == Held {
 			return false
 		}
 		have.Status, have.Since = s, now

@@ -63,6 +63,9 @@ type Condition struct {
 
 // Desired is all that the Node object shall say. It is a level, not an edge.
 type Desired struct {
+	// Look asks for no write: what the Node says is not known yet, and may hold
+	// a mark of ours that this agent has no memory of.
+	Look  bool      `json:"look,omitempty"`
 	State NodeState `json:"state"`
 	// Fault and Radius are empty when there is nothing to say.
 	Fault  string `json:"fault,omitempty"`

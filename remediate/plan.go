@@ -34,6 +34,19 @@ type Plan struct {
 	policy  Policy
 	state   state
 	sources Sources
+	// met says that the Node has been seen since the start.
+	met       bool
+	overruled []string
+	// refused is the day on which a missing right was told last.
+	refused string
+	// unwritten are the requests made since the last Written.
+	unwritten []request
+}
+
+// request names a step that others are asked for.
+type request struct {
+	incident string
+	kind     StepKind
 }
 
 // state is the saved form.
@@ -69,7 +82,7 @@ func RestorePlan(policy Policy, data []byte, outbox []Event) (*Plan, error) {
 
 // Incidents gives copies of the open incidents, the worst first.
 func (p *Plan) Incidents() []Incident {
-	var is []Incident
+	is := []Incident{}
 	for _, i := range p.ranked() {
 		is = append(is, i.clone())
 	}
@@ -77,7 +90,7 @@ func (p *Plan) Incidents() []Incident {
 }
 
 // History gives the ended incidents, the newest last.
-func (p *Plan) History() []Incident { return slices.Clone(p.state.History) }
+func (p *Plan) History() []Incident { return append([]Incident{}, p.state.History...) }
 
 // Sources takes in how well the node can be seen, and whether the plan can be
 // written down.
@@ -88,6 +101,7 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 		return
 	}
 	if s.Store != "" {
+		p.takeBack(now)
 		p.announce(now, Event{Key: "store/broken", Type: "Warning", Reason: "StoreBroken", Message: s.Store})
 	} else {
 		p.announce(now, Event{Key: "store/mended", Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
@@ -97,6 +111,22 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 			p.act(now, i)
 		}
 	}
+}
+
+// Written says that all that the plan holds is on disk.
+func (p *Plan) Written() { p.unwritten = nil }
+
+// takeBack holds the requests that were to be written when the store broke:
+// nobody has heard of them.
+func (p *Plan) takeBack(now time.Time) {
+	for _, r := range p.unwritten {
+		if i := p.find(r.incident); i != nil && i.Asks(r.kind) {
+			step := i.step(r.kind)
+			step.Status, step.Since = Held, now
+			p.Told(r.incident + "/" + requestReason(r.kind))
+		}
+	}
+	p.unwritten = nil
 }
 
 // Verdict takes in what the judge holds of an episode.
@@ -151,6 +181,7 @@ func (p *Plan) act(now time.Time, i *Incident) {
 		switch {
 		case slices.Contains(wanted, k):
 			if status := p.status(v); i.want(now, k, status) && status != Held {
+				p.unwritten = append(p.unwritten, request{v.ID, k})
 				p.tell(now, v, "Normal", requestReason(k), requestText(k, v))
 			}
 		case i.step(k) != nil:
@@ -204,9 +235,13 @@ func overlap(a, b []fault.Device) bool {
 	})
 }
 
-// Tick ends the probations that have been served.
+// Tick ends the probations that have been served. One that was adopted is not
+// served while the driver cannot be asked.
 func (p *Plan) Tick(now time.Time) {
 	for _, i := range slices.Clone(p.state.Open) {
+		if i.Adopted && !p.sees() {
+			i.Until = now.Add(p.policy.Probation)
+		}
 		if i.State == Probation && !now.Before(i.Until) {
 			p.tell(now, i.Verdict, "Normal", "ProbationServed", string(i.Verdict.Class)+" is over, and the probation is served")
 			p.end(now, i)
@@ -217,9 +252,11 @@ func (p *Plan) Tick(now time.Time) {
 // Node takes in what the Node object says. An administrator's uncordon ends
 // the claim of every incident that had the node contained.
 func (p *Plan) Node(now time.Time, o Observed) {
+	p.met = true
 	if !o.Exists {
 		return
 	}
+	p.adopt(now, o)
 	if p.state.UID != o.UID {
 		for _, i := range p.state.Open {
 			i.Contained = false
@@ -254,9 +291,18 @@ func (p *Plan) release(now time.Time, i *Incident) {
 	}
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
-	if i.Verdict.Closed {
+	p.overruled = append(p.overruled, i.Verdict.ID)
+	if i.Verdict.Closed || i.Adopted {
 		p.end(now, i)
 	}
+}
+
+// Overruled gives the incidents that an administrator has ended since the last
+// call: the judge hears of that as of anything else that happens.
+func (p *Plan) Overruled() []string {
+	ids := p.overruled
+	p.overruled = nil
+	return ids
 }
 
 func (p *Plan) end(now time.Time, i *Incident) {

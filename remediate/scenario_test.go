@@ -30,10 +30,11 @@ var update = flag.Bool("update", false, "rewrite the expected outcomes; commit t
 //	+2s admin cordon|uncordon|recreate|strip   somebody changes the Node
 //	+9s tick                           time passes
 //	+9s restart                        the agent is restarted from its snapshot
+//	+9s forget                         the agent is restarted without one
 //	+9s offline|online                 the API server goes away, comes back
 //
-// After the lines of one moment the Node is brought to what is desired, as the
-// agent does.
+// After the lines of one moment the plan is written down, unless the store is
+// broken, and the Node is brought to what is desired, as the agent does.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -74,6 +75,9 @@ type model struct {
 // apply does what the real actuator does: one write, or none.
 func (m *model) apply(want Desired) Observed {
 	if m.offline {
+		return m.Observed
+	}
+	if want.Look {
 		return m.Observed
 	}
 	next := Settle(want, m.Observed)
@@ -150,6 +154,10 @@ func (s *stage) do(n int, word string, args []string) {
 		s.plan.Tick(s.now)
 	case "offline", "online":
 		s.node.offline = word == "offline"
+	case "forget":
+		sources := s.plan.sources
+		s.plan = NewPlan(s.policy)
+		s.plan.Sources(s.now, sources)
 	case "restart":
 		data, err := s.plan.Snapshot()
 		if err != nil {
@@ -232,6 +240,9 @@ func device(t *testing.T, text string) fault.Device {
 // sync brings the Node to what is desired, tells the plan, and prints what
 // has changed.
 func (s *stage) sync() {
+	if s.plan.sources.Store == "" {
+		s.plan.Written()
+	}
 	if s.now.IsZero() || !s.plan.Ready() {
 		return
 	}

@@ -36,6 +36,7 @@ var rules = []rule{
 	{folder: "internal/agent", may: []string{everything}},
 	{folder: "internal/config", may: []string{"collector/kernlog", "fault", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
+	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/httpd", may: []string{"internal/agent"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 
@@ -55,6 +56,8 @@ var rules = []rule{
 	{folder: "sim", may: []string{"sim"}},
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
 	{folder: "test", may: []string{"test", "sim"}},
+	{folder: "test/journald"},
+	{folder: "test/daemontest", may: []string{"test/process", "sim", "internal/config", "internal/agent"}},
 }
 
 // owners are the folders that alone may import what gives a power.

@@ -13,6 +13,18 @@ type Line struct {
 	// none. User space that writes to /dev/kmsg has 1: whoever injects faults
 	// on purpose may accept that.
 	Facility int
+	// Stamp is the time as the prefix wrote it, empty where it gave none. Where
+	// it gave two, it is the kernel's own since boot. It may alias the input;
+	// Time reads it.
+	Stamp []byte
+}
+
+// stamped gives the line a time, where it has none of its own.
+func (l Line) stamped(stamp []byte) Line {
+	if len(l.Stamp) == 0 {
+		l.Stamp = stamp
+	}
+	return l
 }
 
 // Cut removes the prefix that a transport put in front of a kernel message. It
@@ -98,7 +110,16 @@ func cutRecord(s []byte) Line {
 	if bytes.Contains(text, []byte(`\x`)) {
 		text = UnescapeKmsg(nil, text)
 	}
-	return Line{Text: text, Kernel: k.Facility() == 0, Facility: k.Facility()}
+	return Line{Text: text, Kernel: k.Facility() == 0, Facility: k.Facility(), Stamp: recordMicros(s)}
+}
+
+// recordMicros gives the third field of a record's head, which CutKmsg has read.
+func recordMicros(s []byte) []byte {
+	for range 2 {
+		s = s[bytes.IndexByte(s, ',')+1:]
+	}
+	_, n := decimal(s)
+	return s[:n]
 }
 
 // cutPriority reads "<4>", which dmesg -r and syslog share, and the version
@@ -123,14 +144,17 @@ func cutPriority(s []byte) Line {
 
 // cutSyslog5424 reads "time host app proc msgid data message".
 func cutSyslog5424(s []byte) Line {
-	var app []byte
+	var stamp, app []byte
 	for i := range 5 {
 		var field []byte
 		var ok bool
 		if field, s, ok = bytes.Cut(s, []byte(" ")); !ok {
 			return Line{Text: s}
 		}
-		if i == 2 {
+		switch i {
+		case 0:
+			stamp = field
+		case 2:
 			app = field
 		}
 	}
@@ -140,5 +164,6 @@ func cutSyslog5424(s []byte) Line {
 	} else {
 		s = bytes.TrimPrefix(s, []byte("- "))
 	}
-	return Line{Text: cutBrackets(trimLine(s)), Kernel: string(app) == "kernel"}
+	text, uptime := cutBrackets(trimLine(s))
+	return Line{Text: text, Kernel: string(app) == "kernel", Stamp: uptime}.stamped(stamp)
 }

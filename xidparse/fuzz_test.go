@@ -111,6 +111,9 @@ func FuzzCut(f *testing.F) {
 		if !bytes.Equal(again.Text, got.Text) || again.Kernel != got.Kernel || again.Facility != got.Facility {
 			t.Errorf("a line end changes %q to %q", got.Text, again.Text)
 		}
+		if when := got.Time(); when.Clock == ClockNone && when != (Time{}) {
+			t.Errorf("no time, but %+v", when)
+		}
 		CutKata(got.Text)
 	})
 }

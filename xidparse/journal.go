@@ -13,6 +13,10 @@ type journalEntry struct {
 	Message   journalField `json:"MESSAGE"`
 	Transport journalField `json:"_TRANSPORT"`
 	Facility  journalField `json:"SYSLOG_FACILITY"`
+	// Uptime is the kernel's own time of the message, Received journald's.
+	Uptime   journalField `json:"_SOURCE_MONOTONIC_TIMESTAMP"`
+	Received journalField `json:"__MONOTONIC_TIMESTAMP"`
+	Wall     journalField `json:"__REALTIME_TIMESTAMP"`
 }
 
 // cutJournal reads one entry of the journal, or any other JSON, which is
@@ -22,14 +26,16 @@ func cutJournal(s []byte) Line {
 	if err := json.Unmarshal(s, &entry); err != nil {
 		return Line{Text: s}
 	}
-	return JournalLine(entry.Message, string(entry.Transport), string(entry.Facility))
+	line := JournalLine(entry.Message, string(entry.Transport), string(entry.Facility))
+	return line.stamped(entry.Uptime).stamped(entry.Received).stamped(entry.Wall)
 }
 
 // JournalLine is the line of a journal entry with these fields. journald also
 // stamps the transport "kernel" on what user space writes to /dev/kmsg; only
 // the facility tells, and it is absent on what the kernel prints itself.
 func JournalLine(message []byte, transport, facility string) Line {
-	line := Line{Text: cutBrackets(trimLine(message))}
+	var line Line
+	line.Text, line.Stamp = cutBrackets(trimLine(message))
 	line.Facility, _ = strconv.Atoi(facility)
 	line.Kernel = transport == "kernel" && (facility == "" || facility == "0")
 	return line

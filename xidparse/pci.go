@@ -12,7 +12,21 @@ type PCI struct {
 
 // String gives the address as domain:bus:device in lower-case hex, the domain
 // at least four digits wide.
-func (p PCI) String() string { return fmt.Sprintf("%04x:%02x:%02x", p.Domain, p.Bus, p.Device) }
+func (p PCI) String() string {
+	const widest = "00000000:00:00"
+	b := make([]byte, 0, len(widest))
+	for shift := 28; shift >= 0; shift -= 4 {
+		if digit := p.Domain >> shift & 0xf; digit != 0 || shift < 16 || len(b) > 0 {
+			b = append(b, hexDigits[digit])
+		}
+	}
+	for _, v := range [...]uint8{p.Bus, p.Device} {
+		b = append(b, ':', hexDigits[v>>4], hexDigits[v&0xf])
+	}
+	return string(b)
+}
+
+const hexDigits = "0123456789abcdef"
 
 // Less orders addresses by domain, bus and device.
 func (p PCI) Less(q PCI) bool {

@@ -5,27 +5,33 @@ import "bytes"
 // cutStamped reads a line that begins with a time, or with nothing.
 func cutStamped(s []byte) Line {
 	s = trimLine(s)
-	if rest := cutBrackets(s); len(rest) < len(s) {
-		return cutWriter(rest, false)
+	if rest, stamp := cutBrackets(s); len(rest) < len(s) {
+		return cutWriter(rest, false).stamped(stamp)
 	}
 	if rest, dmesg, ok := cutTime(s); ok {
-		return cutWriter(cutBrackets(rest), !dmesg)
+		stamp := s[:len(s)-len(rest)]
+		text, uptime := cutBrackets(rest)
+		return cutWriter(text, !dmesg).stamped(uptime).stamped(stamp)
 	}
 	return cutBareWriter(s)
 }
 
 // cutBrackets removes every "[…]" at the head that is a time or a caller:
-// "[ 130.456250] [ T1946] ", "[Sun Feb 23 16:24:18 2025] ", "[...] ".
-func cutBrackets(s []byte) []byte {
+// "[ 130.456250] [ T1946] ", "[Sun Feb 23 16:24:18 2025] ", "[...] ". The
+// first of them is the time.
+func cutBrackets(s []byte) (rest, stamp []byte) {
 	const widest = 48
 	for len(s) > 0 && s[0] == '[' {
 		end := bytes.IndexByte(s[:min(len(s), widest)], ']')
 		if end < 0 || !isStamp(s[1:end]) {
-			return s
+			return s, stamp
+		}
+		if stamp == nil {
+			stamp = s[1:end]
 		}
 		s = trimLine(bytes.TrimPrefix(s[end+1:], []byte(":"))) // Talos adds a colon
 	}
-	return s
+	return s, stamp
 }
 
 // isStamp knows an uptime, a difference, a caller, and everything with a clock

@@ -8,13 +8,13 @@ func cutWriter(s []byte, named bool) Line {
 	if Ours(s) {
 		return Line{Text: s, Kernel: true}
 	}
-	if text, ok := cutKernelTag(s); ok {
-		return Line{Text: text, Kernel: true}
+	if line, ok := cutKernelTag(s); ok {
+		return line
 	}
 	host, rest, ok := bytes.Cut(s, []byte(" "))
 	if ok && !bytes.HasSuffix(host, []byte(":")) {
-		if text, ok := cutKernelTag(rest); ok {
-			return Line{Text: text, Kernel: true}
+		if line, ok := cutKernelTag(rest); ok {
+			return line
 		}
 	} else {
 		rest = s
@@ -28,19 +28,20 @@ func cutWriter(s []byte, named bool) Line {
 }
 
 // cutKernelTag removes "kernel: " and the uptime that syslog may keep behind it.
-func cutKernelTag(s []byte) ([]byte, bool) {
+func cutKernelTag(s []byte) (Line, bool) {
 	rest, ok := bytes.CutPrefix(s, []byte("kernel: "))
 	if !ok {
-		return s, false
+		return Line{}, false
 	}
-	return cutBrackets(trimLine(rest)), true
+	text, uptime := cutBrackets(trimLine(rest))
+	return Line{Text: text, Kernel: true, Stamp: uptime}, true
 }
 
 // cutBareWriter reads a line without a time: a message by itself, or behind
 // "kernel: " or "agent[99]: ".
 func cutBareWriter(s []byte) Line {
-	if text, ok := cutKernelTag(s); ok {
-		return Line{Text: text, Kernel: true}
+	if line, ok := cutKernelTag(s); ok {
+		return line
 	}
 	if word, text, ok := bytes.Cut(s, []byte(" ")); ok && hasPID(word) {
 		return Line{Text: text}

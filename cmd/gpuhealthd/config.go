@@ -22,7 +22,7 @@ func configCommand() *cobra.Command {
 			return err
 		},
 	}
-	var asJSON bool
+	var out output
 	show := &cobra.Command{
 		Use: "print [FILE]", Short: "Print every value that a file, or no file, amounts to", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,20 +33,20 @@ func configCommand() *cobra.Command {
 					return exitError{2, err}
 				}
 			}
-			return printConfig(cmd, c, asJSON)
+			return printConfig(cmd, c, out)
 		},
 	}
-	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	out.flags(show)
 	cmd.AddCommand(validate, show)
 	return cmd
 }
 
-func printConfig(cmd *cobra.Command, c config.Config, asJSON bool) error {
+func printConfig(cmd *cobra.Command, c config.Config, out output) error {
 	data, err := yaml.Marshal(c)
 	if err != nil {
 		return err
 	}
-	if !asJSON {
+	if out != outputJSON {
 		_, err = cmd.OutOrStdout().Write(data)
 		return err
 	}

@@ -13,11 +13,11 @@ import (
 )
 
 func probeCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "probe", Short: "Ask a driver library (the daemon starts this)", Hidden: true}
+	cmd := &cobra.Command{Use: "probe", Short: "Ask a library in a child process (the daemon starts this)", Hidden: true}
 	var cfg probe.Config
 	nvml := &cobra.Command{
 		Use: "nvml", Short: "Ask NVML; JSON lines on standard output until standard input ends", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
 			return probe.Run(ctx, os.Stdin, os.Stdout, cfg)
@@ -25,6 +25,6 @@ func probeCommand() *cobra.Command {
 	}
 	nvml.Flags().DurationVar(&cfg.Period, "period", 5*time.Second, "time between two polls")
 	nvml.Flags().DurationVar(&cfg.Deadline, "deadline", 3*time.Second, "how long one driver call may take")
-	cmd.AddCommand(nvml, probeDCGMCommand())
+	cmd.AddCommand(nvml, probeJournalCommand(), probeDCGMCommand())
 	return cmd
 }

@@ -1,57 +1,84 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"io"
 	"os"
-	"time"
+	"strings"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
-	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
 func replayCommand() *cobra.Command {
-	var asJSON bool
-	var driver string
+	var format output
+	var opts replay.Options
+	var topology string
 	cmd := &cobra.Command{
 		Use:   "replay [FILE…]",
 		Short: "Show what the daemon would have done about a saved kernel log",
 		Long: `Feed saved kernel logs, or standard input, to the daemon's own parser, judge
 and plan, and show what would be done. Nothing is changed. The format is told
 line by line: dmesg, journalctl (text, JSON, export), /dev/kmsg, syslog; plain
-or compressed. Exit 0 whatever is found, 2 for a log that cannot be read.`,
+or compressed with gzip or zstd. Exit 0 whatever is found, 2 for a log that cannot be read.`,
 		Example: "  journalctl -k -o short-iso | gpuhealthd replay\n  gpuhealthd replay --json /var/log/kern.log.1.gz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out replay.Printer = replay.NewText(cmd.OutOrStdout(), replay.Style{Colour: isTerminal(cmd.OutOrStdout())})
-			if asJSON {
+			if format == outputJSON {
 				out = replay.NewJSON(cmd.OutOrStdout())
 			}
-			sources, done, err := openLogs(cmd, args)
-			defer done()
-			if err != nil {
-				return exitError{2, err}
+			if topology != "" {
+				t, err := replay.LoadTopology(topology)
+				if err != nil {
+					return exitError{2, err}
+				}
+				opts.Topology = &t
 			}
-			if err := replay.New(out, driver).Run(sources, logfile.Options{}, progress(cmd.ErrOrStderr())); err != nil {
-				return exitError{2, err}
-			}
-			return nil
+			return replayFiles(cmd, args, out, opts)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
-	cmd.Flags().StringVar(&driver, "driver", "", "version of the driver that wrote the log, such as 570.86.15")
+	format.flags(cmd)
+	cmd.Flags().StringVar(&opts.Driver, "driver", "", "version of the driver that wrote the log, such as 570.86.15")
+	cmd.Flags().StringVar(&topology, "topology", "", "the node's: "+strings.Join(nvlink.TopologyNames(), ", ")+", or a YAML file")
+	cmd.Flags().BoolVar(&opts.Read.Kata, "kata", false, "also believe the consoles of Kata guests that their shim has logged")
 	return cmd
 }
 
-func openLogs(cmd *cobra.Command, names []string) ([]replay.Source, func(), error) {
-	if len(names) == 0 {
-		return []replay.Source{{In: cmd.InOrStdin()}}, func() {}, nil
+// replayFiles replays the named logs, or standard input.
+func replayFiles(cmd *cobra.Command, names []string, out replay.Printer, opts replay.Options) error {
+	sources, size, done, err := openLogs(cmd, names)
+	defer done()
+	if err != nil {
+		return exitError{2, err}
 	}
-	var sources []replay.Source
+	opts.Read.Zstd = openZstd
+	bar := newProgress(cmd.ErrOrStderr(), size)
+	opts.Progress = bar.show
+	err = replay.New(out, opts).Run(sources)
+	bar.clear()
+	if errors.Is(err, replay.ErrUnreadable) {
+		return exitError{2, err}
+	}
+	return err
+}
+
+// openZstd opens a stream with the memory that zstd's own command allows one.
+func openZstd(in io.Reader) (io.Reader, error) {
+	const window = 128 << 20
+	return zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+}
+
+// openLogs opens the named logs, or standard input, and says how many bytes
+// they have; 0 where that is not known. done closes them.
+func openLogs(cmd *cobra.Command, names []string) (sources []replay.Source, size int64, done func(), err error) {
+	if len(names) == 0 {
+		return []replay.Source{{In: cmd.InOrStdin()}}, 0, func() {}, nil
+	}
 	var files []*os.File
-	done := func() {
+	done = func() {
 		for _, f := range files {
 			f.Close()
 		}
@@ -59,30 +86,13 @@ func openLogs(cmd *cobra.Command, names []string) ([]replay.Source, func(), erro
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, done, err
+			return nil, 0, done, err
+		}
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
 		}
 		files = append(files, f)
 		sources = append(sources, replay.Source{Name: name, In: f})
 	}
-	return sources, done, nil
-}
-
-// progress shows on a terminal how far a long log has been read.
-func progress(w io.Writer) func(*logfile.Reader) {
-	if !isTerminal(w) {
-		return func(*logfile.Reader) {}
-	}
-	last, n := time.Now(), 0
-	return func(r *logfile.Reader) {
-		if n++; n%4096 != 0 || time.Since(last) < time.Second {
-			return
-		}
-		last = time.Now()
-		fmt.Fprintf(w, "\r%d MiB read, %d messages", r.Consumed()>>20, n)
-	}
-}
-
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return sources, size, done, nil
 }

@@ -39,6 +39,6 @@ in mode contain it cordons, taints and labels, and requests the rest.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	cmd.AddCommand(runCommand(), replayCommand(), statusCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
 	return cmd
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/spf13/cobra"
 
-	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
@@ -64,7 +63,7 @@ func run(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	a.RegisterKernelLog(reg)
+	a.Register(reg)
 	log.Info("start", "version", version, "mode", cfg.Mode, "actuator", cfg.Actuator)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -97,14 +96,14 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 		Log: log, Metrics: metrics,
 		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation)},
 		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Fresh: 2 * time.Duration(cfg.NVML.Period)},
-		Kernel:    kernlog.Config{Path: cfg.KernelLog.Path, BootIDPath: cfg.KernelLog.BootIDPath, AcceptUserspace: cfg.KernelLog.AcceptUserspace},
+		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Actuator:  logact.New(log),
 	}
 	if cfg.NVML.Enabled {
 		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), Deadline: time.Duration(cfg.NVML.Deadline),
-			Lock: filepath.Join(filepath.Dir(cfg.State.Path), "nvml.lock")})
+			Lock: filepath.Dir(cfg.State.Path)})
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
 		return opts, nil

@@ -16,7 +16,7 @@ import (
 
 func statusCommand() *cobra.Command {
 	var url string
-	var asJSON bool
+	var out output
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show what the running daemon holds of this node", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -26,7 +26,7 @@ func statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if out == outputJSON {
 				_, err = cmd.OutOrStdout().Write(body)
 				return err
 			}
@@ -38,7 +38,7 @@ func statusCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", "http://127.0.0.1:9878", "where the daemon answers")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	out.flags(cmd)
 	return cmd
 }
 

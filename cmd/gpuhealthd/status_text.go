@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -18,10 +19,7 @@ import (
 func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "Node      %s\n", nodeLine(s, style))
-	fmt.Fprintf(out, "Kernel    %s\n", works(style, s.KernelLog.Deaf, fmt.Sprintf("heard to record %d, %d lost", s.KernelLog.Last.Sequence, s.KernelLog.Lost)))
-	if g := s.KernelLog.LastGap; g.To > 0 {
-		fmt.Fprintf(out, "          last gap: records %d to %d, noticed %s\n", g.From, g.To, ago(s.At, g.At))
-	}
+	kernelLines(out, s, style)
 	fmt.Fprintf(out, "Driver    %s\n", driverLine(s, style))
 	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
 	trouble := ""
@@ -41,6 +39,18 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		fmt.Fprintf(out, "\nIncidents that are over: %d, the last one %s, %s.\n", n, last.Verdict.Class, ago(s.At, last.Ended))
 	}
 	return out.Flush()
+}
+
+// kernelLines says how the kernel is heard, and from when to when it was not.
+func kernelLines(out io.Writer, s agent.Status, style replay.Style) {
+	k := s.KernelLog
+	fmt.Fprintf(out, "Kernel    %s\n", works(style, k.Deaf, fmt.Sprintf("heard by %s, %d records, %d lost, %d more filled in", k.Source, k.Read, k.Lost, k.Filled)))
+	if j := k.Journal; j != nil && k.Source != kernlog.FromJournal {
+		fmt.Fprintf(out, "          journal: %s\n", works(style, j.Deaf, "open"))
+	}
+	if g := k.LastGap; !g.At.IsZero() {
+		fmt.Fprintf(out, "          last loss: from %s to %s, noticed %s\n", g.Since.Format(time.RFC3339), g.Until.Format(time.RFC3339), ago(s.At, g.At))
+	}
 }
 
 func nodeLine(s agent.Status, style replay.Style) string {
@@ -66,6 +76,8 @@ func driverLine(s agent.Status, style replay.Style) string {
 		return style.Bad(d.Blind)
 	case d.Answered.IsZero():
 		return "has not answered yet"
+	case len(d.Stuck) > 0:
+		return style.Bad("does not return: " + strings.Join(d.Stuck, ", "))
 	default:
 		return style.Good("answered " + ago(s.At, d.Answered))
 	}

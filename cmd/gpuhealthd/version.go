@@ -30,18 +30,18 @@ func thisBuild() build {
 }
 
 func versionCommand() *cobra.Command {
-	var asJSON bool
+	var out output
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
-			if asJSON {
+			if out == outputJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "gpuhealthd %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	out.flags(cmd)
 	return cmd
 }

@@ -35,12 +35,16 @@ func TestMain(m *testing.M) {
 		os.Exit(127)
 	case "killed":
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "fault":
+		// As the kernel does for a fault inside a library, under cgo or not.
+		syscall.Kill(os.Getpid(), syscall.SIGSEGV)
+		select {}
 	case "chatty":
 		fmt.Println("not a report")
 		fmt.Println("+" + strings.Repeat("x", 3*maxLine))
 		fmt.Println("+good")
 		fmt.Print("+cut")
-		fmt.Fprint(os.Stderr, strings.Repeat("x", 3*tailSize), " the end\n")
+		fmt.Fprint(os.Stderr, "the begin ", strings.Repeat("x", 3*tailSize), " the end\n")
 		os.Exit(3)
 	}
 }
@@ -88,6 +92,9 @@ func TestDied(t *testing.T) {
 	if _, d := hear(begin(t, spec("killed"))); d.Exit != -1 || d.Signal != "SIGKILL" || d.Symbol != "" {
 		t.Errorf("killed: %+v", d)
 	}
+	if _, d := hear(begin(t, spec("fault"))); d.Exit != 2 || d.Signal != "SIGSEGV" {
+		t.Errorf("a fault: %+v", d)
+	}
 }
 
 func TestGarbledLines(t *testing.T) {
@@ -105,7 +112,7 @@ func TestGarbledLines(t *testing.T) {
 			t.Errorf("line %d: error %v, want %q", i, e.Garbled, want[i])
 		}
 	}
-	if d.Exit != 3 || len(d.Stderr) > tailSize || !strings.HasSuffix(d.Stderr, " the end") {
+	if d.Exit != 3 || len(d.Stderr) > headSize+tailSize+5 || !strings.HasPrefix(d.Stderr, "the begin ") || !strings.HasSuffix(d.Stderr, " the end") {
 		t.Errorf("died %d with %d bytes of stderr", d.Exit, len(d.Stderr))
 	}
 }
@@ -133,7 +140,10 @@ func TestStartFails(t *testing.T) {
 // The lock is the child's: that the parent lets go of it frees nothing.
 func TestLock(t *testing.T) {
 	s := spec("echo")
-	s.Lock = filepath.Join(t.TempDir(), "lock")
+	s.Lock = t.TempDir()
+	if err := os.Chmod(s.Lock, 0o500); err != nil {
+		t.Fatal(err)
+	}
 	c := begin(t, s)
 	<-c.Events
 	if _, err := Start(s); !errors.Is(err, ErrEarlier) {

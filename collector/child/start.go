@@ -18,9 +18,9 @@ type Spec[R any] struct {
 	Command []string
 	// Env is added to our own environment.
 	Env []string
-	// Lock is a file that the child holds locked while it lives, so that an
-	// agent which was killed and comes back starts none beside one that is
-	// stuck. Empty is no such protection.
+	// Lock is a file or folder that the child holds locked while it lives, so
+	// that an agent which was killed and comes back starts none beside one that is
+	// stuck. It must exist, and need not be writable. Empty is no such protection.
 	Lock string
 	// MaxLine is the longest line that the child may write, in bytes.
 	MaxLine int
@@ -87,7 +87,7 @@ func (s Spec[R]) argv() ([]string, error) {
 }
 
 func takeLock(path string) (*os.File, error) {
-	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock of the child: %w", err)
 	}
@@ -95,7 +95,7 @@ func takeLock(path string) (*os.File, error) {
 	if err == nil {
 		return lock, nil
 	}
-	lock.Close()
+	_ = lock.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, ErrEarlier
 	}
@@ -103,7 +103,7 @@ func takeLock(path string) (*os.File, error) {
 }
 
 func start[R any](cmd *exec.Cmd, spec Spec[R]) (*Child[R], error) {
-	stderr := &tail{}
+	stderr := &words{}
 	cmd.Stderr = stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -119,8 +119,8 @@ func start[R any](cmd *exec.Cmd, spec Spec[R]) (*Child[R], error) {
 	events := make(chan Event[R])
 	go func() {
 		readEvents(stdout, spec.MaxLine, spec.Parse, events)
-		cmd.Wait() // what it returns is in ProcessState
-		d := died(cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.text)
+		_ = cmd.Wait() // what it returns is in ProcessState
+		d := died(cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.text())
 		events <- Event[R]{Died: &d}
 	}()
 	return &Child[R]{PID: cmd.Process.Pid, Events: events, Stdin: stdin, Signal: cmd.Process.Signal}, nil

@@ -112,7 +112,7 @@ func (m *Map) find(match func(GPU) bool) (GPU, bool) {
 
 // GPUs lists all that are known, lost ones and those no longer listed
 // included, ordered by address.
-func (m *Map) GPUs() []GPU { return slices.Clone(m.gpus) }
+func (m *Map) GPUs() []GPU { return append([]GPU{}, m.gpus...) }
 
 // MarshalJSON writes the GPUs as a list.
 func (m *Map) MarshalJSON() ([]byte, error) {

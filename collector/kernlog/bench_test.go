@@ -45,7 +45,7 @@ func BenchmarkDrain(b *testing.B) {
 	for name, text := range texts {
 		b.Run(name, func(b *testing.B) {
 			ctx, stop := context.WithCancel(context.Background())
-			r, err := New(Config{Path: "scripted", BootIDPath: filepath.Join(b.TempDir(), "boot_id")})
+			r, err := NewReader(Config{Path: "scripted", BootIDPath: filepath.Join(b.TempDir(), "boot_id")})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -152,7 +152,7 @@ type listener struct {
 
 func listenTo(t *testing.T, cfg Config) *listener {
 	t.Helper()
-	r, err := New(cfg)
+	r, err := NewReader(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestReaderFollowsAFileThroughBootAndRestart(t *testing.T) {
 	l.expect(t, "three/0 f is of a longer log", "three/1 g")
 	l.end(t)
 
-	cfg.From = l.State().Last
+	cfg.From.Kmsg = l.State().Last
 	add(t, cfg.Path, fmt.Sprintf("6,2,%d,-;h\n", monotonicMicros()))
 	l = listenTo(t, cfg)
 	defer l.end(t)

@@ -61,7 +61,7 @@ func TestKmsgIsHeardOnceAndResumed(t *testing.T) {
 	<-l.done
 
 	say(t, mark+" two")
-	cfg.From = one.Position
+	cfg.From.Kmsg = one.Position
 	l = listenTo(t, cfg)
 	defer l.stop()
 	say(t, mark+" three")
@@ -83,7 +83,7 @@ func TestKmsgIsForeignByDefault(t *testing.T) {
 	heard := accepting.await(t, mark)
 
 	cfg.AcceptUserspace = false
-	cfg.From = Position{BootID: heard.BootID, Sequence: heard.Sequence - 1}
+	cfg.From.Kmsg = Position{BootID: heard.BootID, Sequence: heard.Sequence - 1}
 	refusing := listenTo(t, cfg)
 	say(t, mark+" again")
 	again := accepting.await(t, mark+" again")
@@ -149,9 +149,9 @@ func TestKmsgRecordLongerThanTheBuffer(t *testing.T) {
 	l.stop()
 	<-l.done
 
-	cfg.From = before.Position
+	cfg.From.Kmsg = before.Position
 	say(t, mark+strings.Repeat(" long", 100))
-	r, err := New(cfg)
+	r, err := NewReader(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,14 +81,14 @@ func TestReaderDelivers(t *testing.T) {
 		},
 		{
 			name:  "same boot: nothing twice, what came meanwhile is news",
-			cfg:   Config{From: Position{"boot", 1}},
+			cfg:   Config{From: Bookmark{Kmsg: Position{"boot", 1}}},
 			steps: []step{line(4, 0, "a"), line(4, 1, "b"), line(4, 2, "c")},
 			want:  []string{"boot/2 c"},
 			state: State{Read: 1},
 		},
 		{
 			name:  "new boot: from its start",
-			cfg:   Config{From: Position{"old", 700}},
+			cfg:   Config{From: Bookmark{Kmsg: Position{"old", 700}}},
 			steps: []step{line(4, 0, "a"), line(4, 1, "b")},
 			want:  []string{"boot/0 backlog a", "boot/1 backlog b"},
 			state: State{Read: 2},
@@ -201,7 +201,7 @@ func TestReaderGivesUpOnRecordsThatNeverFit(t *testing.T) {
 func TestReaderIgnoresPositionBehindTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := []step{line(4, 0, "a"), line(4, 1, "b")}
-		s := newStage(t, Config{From: Position{"boot", 900}}, opening{steps: log}, opening{steps: log})
+		s := newStage(t, Config{From: Bookmark{Kmsg: Position{"boot", 900}}}, opening{steps: log}, opening{steps: log})
 		defer s.end()
 		want := []string{"boot/0 backlog a", "boot/1 backlog b"}
 		if got := s.heard(); !slices.Equal(got, want) {
@@ -237,7 +237,7 @@ func TestRunEndsWithTheHandlersError(t *testing.T) {
 			t.Errorf("after Run: deaf %q", got.Deaf)
 		}
 		full := errors.New("store is full")
-		r, err := New(s.cfg)
+		r, err := NewReader(s.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,10 +253,10 @@ func TestRunEndsWithTheHandlersError(t *testing.T) {
 }
 
 func TestNewRefusesMissingPaths(t *testing.T) {
-	if _, err := New(Config{Path: DefaultPath}); err == nil {
+	if _, err := NewReader(Config{Path: DefaultPath}); err == nil {
 		t.Error("no error without a boot id path")
 	}
-	if _, err := New(Config{BootIDPath: DefaultBootIDPath}); err == nil {
+	if _, err := NewReader(Config{BootIDPath: DefaultBootIDPath}); err == nil {
 		t.Error("no error without a path")
 	}
 }

@@ -2,7 +2,8 @@ package kernlog
 
 // Record is one kernel message.
 type Record struct {
-	// Position is the record's own place; save it once the record is handled.
+	// Position is the record's own place. A record that only the journal had, and
+	// outside a gap, has its Micros for a sequence.
 	Position
 	// Micros is the kernel's local clock, microseconds since boot. It drifts
 	// against every other clock: good for an age, not for an order.
@@ -13,6 +14,9 @@ type Record struct {
 	// Backlog says that the record was in the log before the reader came: the
 	// state of the node may have changed since.
 	Backlog bool
+	// Late says that the record was lost, and was then found in the journal:
+	// records behind it have come before it.
+	Late bool
 	// Userspace says that the facility is not the kernel's. Such a record comes
 	// only where Config.AcceptUserspace is set, or without its text where Lost
 	// has something to tell.

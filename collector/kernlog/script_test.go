@@ -75,7 +75,7 @@ func newStage(t *testing.T, cfg Config, openings ...opening) *stage {
 	t.Helper()
 	cfg.Path, cfg.BootIDPath = "scripted", filepath.Join(t.TempDir(), "boot_id")
 	setBoot(t, cfg.BootIDPath, "boot")
-	r, err := New(cfg)
+	r, err := NewReader(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,6 +83,12 @@ func (w *waker) wake() {
 	_, _ = unix.Write(w.fd, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 }
 
+// rest undoes every wake so far.
+func (w *waker) rest() {
+	var count [8]byte
+	_, _ = unix.Read(w.fd, count[:])
+}
+
 func (w *waker) close() { unix.Close(w.fd) }
 
 // wait blocks until fd can be read, without a deadline.

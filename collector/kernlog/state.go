@@ -10,41 +10,38 @@ import (
 // that the log had in that time.
 type State struct {
 	// Deaf is why the log cannot be heard at present, "" while it is heard.
-	Deaf string
+	Deaf string `json:"deaf,omitempty"`
 	// Since is when the reader became deaf, or began to hear.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 
 	// Read counts records read for the first time, Foreign ones included.
-	Read uint64
+	Read uint64 `json:"read"`
 	// Lost counts records that the log had and the reader did not get.
-	Lost uint64
+	Lost uint64 `json:"lost"`
 	// Foreign counts records left out because user space wrote them.
-	Foreign uint64
+	Foreign uint64 `json:"foreign"`
 	// Garbled counts records without a kmsg head.
-	Garbled uint64
+	Garbled uint64 `json:"garbled"`
 	// Oversized counts records that were longer than the reader's buffer, which
 	// was then enlarged; each is among Lost as well.
-	Oversized uint64
+	Oversized uint64 `json:"oversized"`
 	// Overruns counts how often the kernel overwrote records before they were
 	// read.
-	Overruns uint64
+	Overruns uint64 `json:"overruns"`
 	// Reopened counts openings behind the first.
-	Reopened uint64
+	Reopened uint64 `json:"reopened"`
 
 	// Last is the record read last, LastArrival the moment it was read.
-	Last        Position
-	LastArrival time.Time
+	Last        Position  `json:"last"`
+	LastArrival time.Time `json:"lastArrival,omitzero"`
+	// Tested is when the reader last compared itself with the log's end; zero
+	// where it has not yet. Failed counts the comparisons that it did not pass.
+	Tested time.Time `json:"tested,omitzero"`
+	Failed uint64    `json:"failed"`
 	// LastGap is the latest loss; zero where nothing was lost.
-	LastGap Gap
-}
+	LastGap Gap `json:"lastGap,omitzero"`
 
-// Gap is an interval of lost records.
-type Gap struct {
-	BootID string
-	// From and To are the first and the last sequence inside the gap.
-	From, To uint64
-	// At is when it was noticed.
-	At time.Time
+	opened bool // once
 }
 
 // account guards a State.

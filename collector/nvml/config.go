@@ -9,9 +9,10 @@ type Config struct {
 	Command []string
 	// Env is added to the child's environment.
 	Env []string
-	// Lock is a file that the child holds locked while it lives, so that an
+	// Lock is a folder that the child holds locked while it lives, so that an
 	// agent which was killed and comes back starts none beside one that is
-	// stuck. Empty is no such protection.
+	// stuck. Nothing is written there: it may be on a disk that is full or read
+	// only. Empty is no such protection.
 	Lock string
 	// Period is between polls, 5 s if 0. Deadline is for one driver call, 3 s
 	// if 0.

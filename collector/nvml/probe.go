@@ -119,13 +119,13 @@ func (p *Probe) end(c *process) error {
 	if c.gone(time.Second) {
 		return nil
 	}
-	c.Signal(sigTerm)
+	_ = c.Signal(sigTerm) // it may end in this moment
 	// Long enough for a call to miss its deadline and the child to say so.
 	if c.gone(p.cfg.Deadline + time.Second) {
 		return nil
 	}
 	if !c.mayBeInCall(p.patience()) {
-		c.Signal(sigKill)
+		_ = c.Signal(sigKill)
 		if c.gone(time.Second) {
 			return nil
 		}

@@ -54,13 +54,13 @@ func (c *process) hear(r Report) {
 func (c *process) poll() {
 	if !c.asked && !c.stopping {
 		c.asked = true
-		io.WriteString(c.Stdin, "poll\n")
+		_, _ = io.WriteString(c.Stdin, "poll\n")
 	}
 }
 
 func (c *process) stop() {
 	c.stopping = true
-	c.Stdin.Close()
+	_ = c.Stdin.Close()
 }
 
 // gone waits for the child's end for so long, keeping its last word.

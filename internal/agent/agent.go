@@ -32,6 +32,12 @@ type Driver interface {
 	Poll()
 }
 
+// hearer hears the kernel log: a kernlog.Log.
+type hearer interface {
+	Run(ctx context.Context, handle func(kernlog.Batch) error) error
+	Hearing() kernlog.Hearing
+}
+
 // Options are what an Agent is made of.
 type Options struct {
 	Log      *slog.Logger
@@ -55,7 +61,7 @@ type Agent struct {
 	opts   Options
 	log    *slog.Logger
 	core   *core
-	reader *kernlog.Reader
+	reader hearer
 	apply  *applier
 	tell   *teller
 }
@@ -69,14 +75,14 @@ func New(opts Options) (*Agent, error) {
 		return nil, err
 	}
 	c := newCore(opts, boot)
-	opts.Kernel.From = c.memory.position
+	opts.Kernel.From = c.memory.mark
 	reader, err := kernlog.New(opts.Kernel)
 	if err != nil {
 		return nil, fmt.Errorf("open the kernel log: %w", err)
 	}
 	a := &Agent{opts: opts, log: opts.Log, core: c, reader: reader}
 	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
-	c.hearing = reader.State
+	c.hearing = a.hearing
 	c.publish = func(d remediate.Desired, events []remediate.Event) {
 		a.apply.want(d)
 		a.tell.have(events)
@@ -114,8 +120,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.tell.run(ctx) })
 	a.core.run(ctx)
 	wg.Wait()
-	return errors.Join(failed, a.core.memory.close())
+	return errors.Join(failed, a.core.memory.end())
 }
+
+func (a *Agent) hearing() kernlog.Hearing { return a.reader.Hearing() }
 
 // Status is the agent's present state, for people and for readiness.
 func (a *Agent) Status() Status { return a.core.status() }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"reflect"
 	"sync"
@@ -57,6 +58,9 @@ func (a *applier) apply(ctx context.Context) bool {
 	if err != nil {
 		a.core.trouble.Store(&Trouble{Error: err.Error(), At: time.Now()})
 		a.log.Error("the Node does not say what it should", "error", err)
+		if errors.Is(err, remediate.ErrForbidden) {
+			a.core.tell(ctx, refused{err.Error()})
+		}
 		return false
 	}
 	a.core.trouble.Store(nil)

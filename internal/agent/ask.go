@@ -1,7 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
@@ -25,13 +29,12 @@ func (c *core) answer(now time.Time, r nvml.Report) {
 		c.memory.inventory.Update(*r.Inventory)
 		c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 		c.sources.GPUs = answering(*r.Inventory)
+		c.hangs(stuck(*r.Inventory))
 		c.step(now, fault.Inventory{Driver: r.Inventory.Driver, GPUs: append(states(*r.Inventory), c.memory.dead(*r.Inventory)...)})
 	case nvml.KindHung:
-		c.log.Warn("a driver call does not return", "call", r.Hung.Call, "gpu", r.Hung.UUID, "seconds", r.Hung.Seconds)
-		if r.Hung.Index == nil && c.loading(now) {
-			return
+		if r.Hung.Index != nil || c.unanswered(now, r.Hung.Call+" does not return") {
+			c.step(now, hung(*r.Hung, &c.memory.inventory))
 		}
-		c.step(now, hung(*r.Hung, &c.memory.inventory))
 	case nvml.KindFailed:
 		c.blind(now, r.Failed.Error(), r.Failed.Code == errMismatch)
 	case nvml.KindDied:
@@ -40,17 +43,36 @@ func (c *core) answer(now time.Time, r nvml.Report) {
 	}
 }
 
-// blind takes in that the driver cannot be asked. A driver that is loading, or
-// a child that is started again, is given time.
+// blind takes in that the driver cannot be asked.
 func (c *core) blind(now time.Time, why string, mismatch bool) {
+	if c.unanswered(now, why) || mismatch {
+		c.sources.Blind = why
+		c.step(now, fault.Blind{Why: why, Mismatch: mismatch})
+	}
+}
+
+// unanswered takes in why the driver as a whole does not answer, and says
+// whether that has lasted: one that is loading, or a child that is started
+// again, is given time.
+func (c *core) unanswered(now time.Time, why string) bool {
 	if c.silent != why {
 		c.log.Warn("the driver cannot be asked", "why", why)
 	}
 	c.silent = why
-	if mismatch || !c.loading(now) {
-		c.sources.Blind = why
-		c.step(now, fault.Blind{Why: why, Mismatch: mismatch})
+	if c.loading(now) {
+		return false
 	}
+	c.sources.Blind = why
+	return true
+}
+
+// hangs takes in the calls on single GPUs that do not return, and tells them
+// when they have changed.
+func (c *core) hangs(calls []string) {
+	if !slices.Equal(calls, c.stuck) {
+		c.log.Warn("driver calls that do not return", "calls", calls)
+	}
+	c.stuck = calls
 }
 
 // loading says whether the driver may still be on its way: it was not asked in
@@ -98,6 +120,16 @@ func states(inv nvml.Inventory) []fault.GPUState {
 		out = append(out, s)
 	}
 	return out
+}
+
+// stuck names the calls on single GPUs that do not return.
+func stuck(inv nvml.Inventory) (calls []string) {
+	for _, g := range inv.GPUs {
+		if g.Stuck != "" {
+			calls = append(calls, fmt.Sprintf("%s on %s", g.Stuck, cmp.Or(g.UUID, "GPU "+strconv.Itoa(g.Index))))
+		}
+	}
+	return calls
 }
 
 // answering gives the GPUs that can be counted on to have answered.

@@ -3,10 +3,9 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
@@ -17,21 +16,15 @@ import (
 // tickEvery is how often the core lets time pass.
 const tickEvery = time.Second
 
-// Of a flood of lines so many a second are told, after so many at once.
-const (
-	chatterRate  = 10
-	chatterBurst = 100
-)
-
 // message is what sources and actuator say to the core.
 type message interface{ isMessage() }
 
 // heard is a batch of kernel records.
 type heard struct {
-	facts    []fault.Observation
-	texts    []string
-	position kernlog.Position
-	at       time.Time
+	facts []fault.Observation
+	texts []string
+	mark  kernlog.Bookmark
+	at    time.Time
 }
 
 // asked is one report of the driver's child.
@@ -40,12 +33,16 @@ type asked struct{ report nvml.Report }
 // nodeSeen is what the Node object says.
 type nodeSeen struct{ observed remediate.Observed }
 
+// refused is a write that the agent has no right to make.
+type refused struct{ why string }
+
 // told is an event that has reached the API server.
-type told struct{ key string }
+type told struct{ event remediate.Event }
 
 func (heard) isMessage()    {}
 func (asked) isMessage()    {}
 func (nodeSeen) isMessage() {}
+func (refused) isMessage()  {}
 func (told) isMessage()     {}
 
 // core owns the judge and the plan.
@@ -60,25 +57,27 @@ type core struct {
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
-	hearing         func() kernlog.State
+	hearing         func() kernlog.Hearing
 	publish         func(remediate.Desired, []remediate.Event)
 	poll            func()
-	// chatter bounds how many lines of a flood are told.
-	chatter *rate.Limiter
+	// lines and judgements bound what a flood puts into the log.
+	lines, judgements *chatter
 	// trouble is the actuator's last, nil when it has none.
 	trouble atomic.Pointer[Trouble]
 	// silent is why the driver does not answer at the moment; empty when it does.
-	silent  string
-	boot    string
-	shown   atomic.Pointer[Status]
-	beat    atomic.Int64
+	silent string
+	// stuck are the calls that do not return, each on one GPU.
+	stuck []string
+	boot  string
+	shown atomic.Pointer[Status]
+	beat  atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
 		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {},
-		chatter: rate.NewLimiter(chatterRate, chatterBurst), boot: boot,
-		hearing: func() kernlog.State { return kernlog.State{} }}
+		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot,
+		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
 	c.verdicts(time.Now(), c.judge.Step(time.Now(), fault.Observation{Fact: fault.Boot{ID: boot}}))
@@ -122,14 +121,22 @@ func (c *core) take(now time.Time, m message) {
 			}
 			c.verdicts(now, c.judge.Step(now, o))
 		}
-		c.memory.position = m.position
-		c.metrics.judged(len(m.facts), time.Since(m.at))
+		c.memory.mark = m.mark
+		if len(m.facts) == 0 {
+			return // the place in the log can wait for the next tick
+		}
+		c.metrics.lineToJudged.Observe(time.Since(m.at).Seconds())
 	case asked:
 		c.answer(now, m.report)
 	case nodeSeen:
 		c.plan.Node(now, m.observed)
+		for _, id := range c.plan.Overruled() {
+			c.step(now, fault.Released{ID: id})
+		}
+	case refused:
+		c.plan.Refused(now, m.why)
 	case told:
-		c.plan.Told(m.key)
+		c.strike(m.event)
 	}
 	c.settle(now)
 }
@@ -145,21 +152,45 @@ func (c *core) tick(now time.Time) {
 func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 	for _, v := range vs {
 		c.metrics.verdict(v)
+		c.plan.Verdict(now, v)
+		if !c.judgements.allows() {
+			continue
+		}
 		c.log.Info("verdict", "id", v.ID, "fault", v.Class, "action", v.Action.String(), "radius", v.Radius.String(),
 			"gpus", names(v.GPUs), "affected", len(v.Affected), "hard", v.Hard, "count", v.Count, "root", v.Root, "reason", v.Reason)
-		c.plan.Verdict(now, v)
+	}
+}
+
+// strike takes an event off the outbox, unless it says something else by now.
+func (c *core) strike(e remediate.Event) {
+	if slices.Contains(c.plan.Outbox(), e) {
+		c.plan.Told(e.Key)
 	}
 }
 
 // settle writes down what has changed, and only then has it carried out.
 func (c *core) settle(now time.Time) {
 	c.sources.Deaf = c.deaf(now)
-	c.sources.Store = c.memory.trouble()
-	c.plan.Sources(now, c.sources)
-	c.memory.save(now, c.judge, c.plan)
+	c.write(now)
 	c.show()
 	if c.plan.Ready() {
 		c.publish(c.plan.Desired(), c.plan.Outbox())
+	}
+}
+
+// write saves the plan. Where the store breaks or is mended in this moment, the
+// plan hears of it, and what it then wants is written as well.
+func (c *core) write(now time.Time) {
+	for {
+		c.sources.Store = c.memory.trouble()
+		c.plan.Sources(now, c.sources)
+		c.memory.save(now, c.judge, c.plan)
+		if c.memory.trouble() == c.sources.Store {
+			break
+		}
+	}
+	if c.sources.Store == "" {
+		c.plan.Written()
 	}
 }
 

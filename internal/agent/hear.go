@@ -5,19 +5,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/journal"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
 
 // hear turns kernel records into facts. A line that is not the driver's costs
 // nothing but its prefix.
-func (a *Agent) hear(ctx context.Context) func([]kernlog.Record) error {
+func (a *Agent) hear(ctx context.Context) func(kernlog.Batch) error {
 	boot := a.core.boot
-	return func(records []kernlog.Record) error {
-		m := heard{at: time.Now()}
-		for i := range records {
-			r := &records[i]
+	return func(b kernlog.Batch) error {
+		m := heard{at: time.Now(), mark: b.Mark}
+		for i := range b.Records {
+			r := &b.Records[i]
 			if r.BootID != boot {
 				boot = r.BootID
 				m.add(fault.Observation{Fact: fault.Boot{ID: boot}}, "")
@@ -30,15 +32,29 @@ func (a *Agent) hear(ctx context.Context) func([]kernlog.Record) error {
 			}
 			text := string(r.Text)
 			if ev, ok := xidparse.Parse(text); ok {
-				m.add(fault.Observation{Sequence: r.Sequence, Backlog: r.Backlog, Fact: fault.Heard{Event: ev}}, text)
+				m.add(fault.Observation{Sequence: r.Sequence, Backlog: r.Backlog, Late: r.Late, Fact: fault.Heard{Event: ev}}, text)
 			}
 		}
-		if n := len(records); n > 0 {
-			m.position = records[n-1].Position
-			a.core.tell(ctx, m)
+		for _, e := range services.Latest(serviceEvents(b.Others)) {
+			m.add(fault.Observation{Fact: fault.Service{Event: e}}, e.Text)
 		}
+		a.core.tell(ctx, m)
 		return ctx.Err()
 	}
+}
+
+// serviceEvents reads what the journal has of services.
+func serviceEvents(entries []journal.Entry) (events []services.Event) {
+	for _, entry := range entries {
+		read := services.Line
+		if entry.Origin == journal.Manager {
+			read = func(unit, text string) (services.Event, bool) { return services.Manager(unit, entry.MessageID, text) }
+		}
+		if e, ok := read(entry.Unit, string(entry.Text)); ok {
+			events = append(events, e)
+		}
+	}
+	return events
 }
 
 func (m *heard) add(o fault.Observation, text string) {
@@ -46,18 +62,22 @@ func (m *heard) add(o fault.Observation, text string) {
 	m.texts = append(m.texts, text)
 }
 
-// line counts and tells one fact of the kernel log. Of a flood only a part is
-// told; all of it is counted.
+// line counts and tells one fact of the kernel log.
 func (c *core) line(o fault.Observation, text string) {
 	switch f := o.Fact.(type) {
 	case fault.Gap:
 		c.log.Warn("kernel records were lost", "lost", f.Lost, "before", o.Sequence)
 		c.poll()
+	case fault.Service:
+		c.metrics.services.WithLabelValues(f.Event.Unit, f.Event.Kind.String()).Inc()
+		if c.lines.allows() {
+			c.log.Info("a service of the driver says", "unit", f.Event.Unit, "kind", f.Event.Kind.String(), "text", printable(text))
+		}
 	case fault.Heard:
 		c.metrics.heard(f.Event)
-		if c.chatter.Allow() {
+		if c.lines.allows() {
 			c.log.Info("heard", "sequence", o.Sequence, "kind", f.Event.Kind.String(), "code", f.Event.Code,
-				"backlog", o.Backlog, "text", printable(text))
+				"backlog", o.Backlog, "late", o.Late, "text", printable(text))
 		}
 	}
 }

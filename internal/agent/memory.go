@@ -1,8 +1,8 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -16,47 +16,83 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/store"
 )
 
-// restEvery bounds how often a position that is all there is to save is saved,
-// and how often a store that refuses is tried again.
-const restEvery = 15 * time.Second
+// keeper puts snapshots on disk: a store.Store.
+type keeper interface {
+	Save(store.Snapshot) error
+	Close() error
+}
 
 // memory is what the agent remembers over its own death, and the trouble with
 // that.
 type memory struct {
 	log     *slog.Logger
 	metrics *Metrics
-	store   *store.Store
-	// broken is why nothing can be saved.
+	path    string
+	// store is nil while it cannot be used at all.
+	store keeper
+	// broken is why nothing can be saved; locked says that another process has
+	// the store.
 	broken    string
-	position  kernlog.Position
+	locked    bool
+	mark      kernlog.Bookmark
 	inventory inventory.Map
 	saved     store.Snapshot
-	savedAt   time.Time
+	// savedAt is the last try to save, or to open a store that refused.
+	savedAt time.Time
 }
 
 // openMemory reads the store. Where that fails nothing is recreated: the agent
 // goes on without memory, and says so.
 func openMemory(path string, log *slog.Logger, metrics *Metrics) *memory {
-	m := &memory{log: log, metrics: metrics}
-	s, err := store.Open(path)
+	m := &memory{log: log, metrics: metrics, path: path, savedAt: time.Now()}
+	s, snap, err := load(path)
 	if err != nil {
+		m.locked = errors.Is(err, store.ErrLocked)
 		m.fail(err)
 		return m
 	}
-	snap, err := s.Load()
-	if err != nil {
-		m.refuse(s, err)
-		return m
-	}
+	m.store, m.saved, m.savedAt = s, snap, time.Time{}
 	if len(snap.Inventory) > 0 {
 		if err := json.Unmarshal(snap.Inventory, &m.inventory); err != nil {
-			m.refuse(s, fmt.Errorf("%s: the inventory: %w", path, err))
+			m.forget(fmt.Errorf("the inventory: %w", err))
 			return m
 		}
 	}
-	m.store, m.saved = s, snap
-	m.position = kernlog.Position(snap.Position)
+	m.mark = bookmark(snap.Position)
 	return m
+}
+
+// load opens a store and reads it; one that cannot be read is closed again.
+func load(path string) (*store.Store, store.Snapshot, error) {
+	s, err := store.Open(path)
+	if err != nil {
+		return nil, store.Snapshot{}, err
+	}
+	snap, err := s.Load()
+	if err != nil {
+		return nil, snap, errors.Join(err, s.Close())
+	}
+	return s, snap, nil
+}
+
+// reopen tries a store that could not be used at the start again. One that holds
+// nothing is taken into use; what another one holds is not known to this
+// process, which would write over it: that needs a restart. A store that
+// another process has is not tried: to ask for its lock takes time.
+func (m *memory) reopen(now time.Time) {
+	if m.locked || now.Sub(m.savedAt) < restEvery {
+		return
+	}
+	m.savedAt = now
+	s, snap, err := load(m.path)
+	switch {
+	case err != nil:
+		m.fail(err)
+	case snap.Plan == nil && snap.Judge == nil && len(snap.Outbox) == 0:
+		m.store, m.saved, m.savedAt = s, snap, time.Time{}
+	default:
+		m.close(s)
+	}
 }
 
 // restore makes judge and plan from what was saved.
@@ -68,13 +104,13 @@ func (m *memory) restore(opts Options) (*fault.Judge, *remediate.Plan) {
 	var err error
 	if m.saved.Judge != nil {
 		if judge, err = fault.Restore(opts.Judge, m.saved.Judge); err != nil {
-			m.forget(opts.StatePath, err)
+			m.forget(err)
 			return fault.New(opts.Judge), plan
 		}
 	}
 	if m.saved.Plan != nil {
 		if plan, err = remediate.RestorePlan(opts.Policy, m.saved.Plan, m.saved.Outbox); err != nil {
-			m.forget(opts.StatePath, err)
+			m.forget(err)
 			return fault.New(opts.Judge), remediate.NewPlan(opts.Policy)
 		}
 	}
@@ -82,17 +118,17 @@ func (m *memory) restore(opts Options) (*fault.Judge, *remediate.Plan) {
 }
 
 // forget goes on without a store whose content is of no use.
-func (m *memory) forget(path string, err error) {
-	s := m.store
-	m.store, m.position, m.inventory = nil, kernlog.Position{}, inventory.Map{}
-	m.refuse(s, fmt.Errorf("%s: %w; move it aside and restart", path, err))
+func (m *memory) forget(err error) {
+	m.close(m.store)
+	m.store, m.saved, m.savedAt = nil, store.Snapshot{}, time.Now()
+	m.mark, m.inventory = kernlog.Bookmark{}, inventory.Map{}
+	m.fail(fmt.Errorf("store %s: %w; move it aside and restart", m.path, err))
 }
 
-func (m *memory) refuse(s *store.Store, err error) {
-	if closeErr := s.Close(); closeErr != nil {
-		m.log.Error("close the store", "error", closeErr)
+func (m *memory) close(s keeper) {
+	if err := s.Close(); err != nil {
+		m.log.Error("close the store", "error", err)
 	}
-	m.fail(err)
 }
 
 func (m *memory) fail(err error) {
@@ -100,56 +136,10 @@ func (m *memory) fail(err error) {
 		m.log.Error("the store cannot be used: faults are detected and contained, nothing destructive is asked for", "error", err)
 	}
 	m.broken = err.Error()
-	m.metrics.storeUp(false)
 }
 
 // trouble says why nothing can be saved; empty when it can.
 func (m *memory) trouble() string { return m.broken }
-
-// save writes down what has changed, in one transaction. A position that moved
-// and nothing else can wait: to read a foreign line twice does no harm.
-func (m *memory) save(now time.Time, judge *fault.Judge, plan *remediate.Plan) {
-	if m.store == nil || m.broken != "" && now.Sub(m.savedAt) < restEvery {
-		return
-	}
-	snap, err := m.snapshot(judge, plan)
-	if err != nil {
-		m.fail(err)
-		return
-	}
-	same := slices.Equal(snap.Outbox, m.saved.Outbox) && bytes.Equal(snap.Judge, m.saved.Judge) && bytes.Equal(snap.Plan, m.saved.Plan) && bytes.Equal(snap.Inventory, m.saved.Inventory)
-	if same && (snap.Position == m.saved.Position || now.Sub(m.savedAt) < restEvery) {
-		return
-	}
-	began := time.Now()
-	err = m.store.Save(snap)
-	m.metrics.saved(time.Since(began))
-	m.savedAt = now
-	if err != nil {
-		m.fail(err)
-		return
-	}
-	if m.broken != "" {
-		m.log.Info("the store can be written to again")
-	}
-	m.saved, m.broken = snap, ""
-	m.metrics.storeUp(true)
-}
-
-func (m *memory) snapshot(judge *fault.Judge, plan *remediate.Plan) (store.Snapshot, error) {
-	snap := store.Snapshot{Position: store.Position(m.position), Outbox: plan.Outbox()}
-	var err error
-	if snap.Judge, err = judge.Snapshot(); err != nil {
-		return snap, err
-	}
-	if snap.Plan, err = plan.Snapshot(); err != nil {
-		return snap, err
-	}
-	if snap.Inventory, err = json.Marshal(&m.inventory); err != nil {
-		return snap, fmt.Errorf("save the inventory: %w", err)
-	}
-	return snap, nil
-}
 
 // dead gives the GPUs that the driver counts but cannot name any more, by what
 // was known of them before.
@@ -162,18 +152,4 @@ func (m *memory) dead(inv nvml.Inventory) []fault.GPUState {
 		}
 	}
 	return out
-}
-
-// flush saves whatever there is to save, the position alone too.
-func (m *memory) flush(now time.Time, judge *fault.Judge, plan *remediate.Plan) {
-	m.savedAt = time.Time{}
-	m.save(now, judge, plan)
-}
-
-// close saves nothing; the core has.
-func (m *memory) close() error {
-	if m.store == nil {
-		return nil
-	}
-	return m.store.Close()
 }

@@ -22,7 +22,7 @@ type Status struct {
 	// Diagnoses are those that open incidents ask for.
 	Diagnoses []diag.Request  `json:"diagnoses"`
 	GPUs      []inventory.GPU `json:"gpus"`
-	KernelLog kernlog.State   `json:"kernelLog"`
+	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
@@ -37,6 +37,8 @@ type DriverStatus struct {
 	Enabled  bool      `json:"enabled"`
 	Answered time.Time `json:"answered,omitzero"`
 	Blind    string    `json:"blind,omitempty"`
+	// Stuck are the calls that do not return, each on one GPU.
+	Stuck []string `json:"stuck,omitempty"`
 }
 
 // Trouble is an error and when it came last.
@@ -49,18 +51,21 @@ type Trouble struct {
 func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
-		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent}}
+		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent, Stuck: c.stuck}}
 	if c.plan.Ready() {
 		d := c.plan.Desired()
 		s.Node = &d
 	}
-	for _, i := range s.Incidents {
+	s.Diagnoses = []diag.Request{}
+	counts := c.judge.Counts()
+	for n := range s.Incidents {
+		i := &s.Incidents[n]
+		i.Verdict.Count = max(i.Verdict.Count, counts[i.Verdict.ID])
 		if r, ok := diag.For(i.Verdict); ok && i.Asks(remediate.StepDiag) {
 			s.Diagnoses = append(s.Diagnoses, r)
 		}
 	}
 	c.shown.Store(s)
-	c.metrics.show(s)
 }
 
 func (c *core) status() Status {
@@ -72,16 +77,17 @@ func (c *core) status() Status {
 
 // NotReady says which sources do not work, in words; none when all do.
 func (s Status) NotReady() []string {
-	var why []string
-	if s.KernelLog.Deaf != "" {
-		why = append(why, "kernel log: "+s.KernelLog.Deaf)
-	}
+	why := s.KernelLog.Missing()
 	switch d := s.Driver; {
 	case !d.Enabled:
 	case d.Blind != "":
 		why = append(why, "driver: "+d.Blind)
 	case d.Answered.IsZero():
 		why = append(why, "driver: has not answered yet")
+	default:
+		for _, call := range d.Stuck {
+			why = append(why, "driver: "+call+" does not return")
+		}
 	}
 	if s.Store != "" {
 		why = append(why, "store: "+s.Store)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -21,14 +22,13 @@ type teller struct {
 
 	mu     sync.Mutex
 	events []remediate.Event
-
-	// sent holds the keys of events that were taken and that the core has still
-	// to strike off.
-	sent map[string]bool
+	// sent holds the events that were taken and that the core has still to strike
+	// off.
+	sent map[remediate.Event]bool
 }
 
 func newTeller(opts Options, c *core) *teller {
-	t := &teller{log: opts.Log, act: opts.Actuator, core: c, metrics: opts.Metrics, sent: map[string]bool{}}
+	t := &teller{log: opts.Log, act: opts.Actuator, core: c, metrics: opts.Metrics, sent: map[remediate.Event]bool{}}
 	t.worker = newWorker(t.tell)
 	return t
 }
@@ -38,41 +38,46 @@ func (t *teller) have(events []remediate.Event) {
 	t.mu.Lock()
 	news := len(events) > 0 && !slices.Equal(t.events, events)
 	t.events = events
+	maps.DeleteFunc(t.sent, func(e remediate.Event, _ bool) bool { return !slices.Contains(events, e) })
 	t.mu.Unlock()
 	if news {
 		t.poke()
 	}
 }
 
-func (t *teller) outbox() []remediate.Event {
+// untold gives the events that nobody has taken yet, the oldest first.
+func (t *teller) untold() []remediate.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.events
+	return slices.DeleteFunc(slices.Clone(t.events), func(e remediate.Event) bool { return t.sent[e] })
 }
 
+// tell tries every event once: one that is refused does not hold up the others.
 func (t *teller) tell(ctx context.Context) bool {
-	events := t.outbox()
-	maps.DeleteFunc(t.sent, func(key string, _ bool) bool {
-		return !slices.ContainsFunc(events, func(e remediate.Event) bool { return e.Key == key })
-	})
-	done := true
-	for _, e := range events {
-		if !t.sent[e.Key] {
-			done = t.emit(ctx, e) && done
+	var first error
+	failed := 0
+	for _, e := range t.untold() {
+		if err := t.emit(ctx, e); err != nil {
+			t.metrics.eventErrors.Inc()
+			first = cmp.Or(first, err)
+			failed++
 		}
 	}
-	return done
+	if failed > 0 {
+		t.log.Warn("events were not taken", "events", failed, "error", first)
+	}
+	return failed == 0
 }
 
-func (t *teller) emit(ctx context.Context, e remediate.Event) bool {
+func (t *teller) emit(ctx context.Context, e remediate.Event) error {
 	try, cancel := context.WithTimeout(ctx, tryLimit)
 	defer cancel()
 	if err := t.act.Emit(try, e); err != nil {
-		t.metrics.eventFailed()
-		t.log.Warn("an event was not taken", "event", e.Key, "error", err)
-		return false
+		return err
 	}
-	t.sent[e.Key] = true
-	t.core.tell(ctx, told{e.Key})
-	return true
+	t.mu.Lock()
+	t.sent[e] = true
+	t.mu.Unlock()
+	t.core.tell(ctx, told{e})
+	return nil
 }

@@ -19,6 +19,7 @@ type Config struct {
 	// Mode says how far the agent may go: observe or contain.
 	Mode       remediate.Mode `yaml:"mode"`
 	KernelLog  KernelLog      `yaml:"kernelLog"`
+	OtherLogs  OtherLogs      `yaml:"otherLogs"`
 	NVML       NVML           `yaml:"nvml"`
 	Contain    Contain        `yaml:"contain"`
 	Kubernetes Kubernetes     `yaml:"kubernetes"`
@@ -32,12 +33,26 @@ type Config struct {
 
 // KernelLog says where the kernel is heard.
 type KernelLog struct {
+	// Source is kmsg, journal, both, or auto: kmsg where it can be read.
+	Source kernlog.Source `yaml:"source"`
 	// Path is /dev/kmsg, or a file of records in its format.
 	Path string `yaml:"path"`
 	// BootIDPath is the file that holds the boot's id.
 	BootIDPath string `yaml:"bootIDPath"`
 	// AcceptUserspace believes records that user space wrote: for tests only.
 	AcceptUserspace bool `yaml:"acceptUserspace"`
+	// JournalPaths are directories of systemd journals, by preference. With none
+	// nothing is read from a journal.
+	JournalPaths []string `yaml:"journalPaths"`
+	// Kata hears the consoles of Kata guests as kernels.
+	Kata bool `yaml:"kata"`
+}
+
+// OtherLogs says which services of the driver are heard, through the journal.
+type OtherLogs struct {
+	FabricManager bool `yaml:"fabricManager"`
+	IMEX          bool `yaml:"imex"`
+	Persistenced  bool `yaml:"persistenced"`
 }
 
 // NVML says how the driver is asked.
@@ -91,8 +106,10 @@ type Log struct {
 // Default is what an empty file means.
 func Default() Config {
 	return Config{
-		Mode:       remediate.Contain,
-		KernelLog:  KernelLog{Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath},
+		Mode: remediate.Contain,
+		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
+			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
+		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
 		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},

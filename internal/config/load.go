@@ -8,9 +8,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 )
 
 // Load reads a file over the defaults.
@@ -52,6 +55,10 @@ func (c *Config) check() error {
 		why   string
 	}{
 		{"mode", !c.Mode.Valid(), fmt.Sprintf("%q is not observe or contain", c.Mode)},
+		{"kernelLog.source", !c.KernelLog.Source.Valid(), fmt.Sprintf("%q is not auto, kmsg, journal or both", c.KernelLog.Source)},
+		{"kernelLog.journalPaths", (c.KernelLog.Source == kernlog.FromJournal || c.KernelLog.Source == kernlog.Both) && len(c.KernelLog.JournalPaths) == 0,
+			fmt.Sprintf("none, and the source is %s", c.KernelLog.Source)},
+		{"kernelLog.journalPaths", slices.ContainsFunc(c.KernelLog.JournalPaths, relative), fmt.Sprintf("%q are not all absolute paths", c.KernelLog.JournalPaths)},
 		{"kernelLog.path", !filepath.IsAbs(c.KernelLog.Path), fmt.Sprintf("%q is not an absolute path", c.KernelLog.Path)},
 		{"kernelLog.bootIDPath", !filepath.IsAbs(c.KernelLog.BootIDPath), fmt.Sprintf("%q is not an absolute path", c.KernelLog.BootIDPath)},
 		{"nvml.period", time.Duration(c.NVML.Period) < time.Second, fmt.Sprintf("%s is less than 1s", time.Duration(c.NVML.Period))},
@@ -66,6 +73,8 @@ func (c *Config) check() error {
 	}
 	return nil
 }
+
+func relative(path string) bool { return !filepath.IsAbs(path) }
 
 func listenable(address string) bool {
 	if address == "" {

@@ -37,7 +37,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return fmt.Errorf("a folder for the simulated node: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a stray folder in /tmp is no failure of the play
 	n, err := node.New(filepath.Join(dir, "node"), "hgx-h100")
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	defer daemon.stop()
+	defer func() { _ = daemon.stop() }() // where the play failed, that is the error to tell
 	if err := play(ctx, n, script(gpus), voice, daemon); err != nil {
 		return err
 	}
@@ -98,6 +98,7 @@ func writeConfig(dir string, n *node.Node) (url string, err error) {
 	c := config.Default()
 	c.Node, c.Actuator = "demo", config.ActuatorLog
 	c.KernelLog.Path, c.KernelLog.BootIDPath = n.KmsgPath(), n.BootIDPath()
+	c.KernelLog.JournalPaths = nil // this machine's is not the simulated node's
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
 	c.Contain.CleanPolls, c.Contain.Probation = 1, config.Duration(1500*time.Millisecond)
 	c.State.Path = filepath.Join(dir, "state.db")

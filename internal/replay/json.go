@@ -9,24 +9,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
-// EventLine is an event as replay's JSON has it; docs/replay.md is its contract.
-type EventLine struct {
-	Type            string  `json:"type"`
-	File            string  `json:"file,omitempty"`
-	Line            int     `json:"line"`
-	Kind            string  `json:"kind"`
-	XID             *int    `json:"xid"`
-	PCI             *string `json:"pci"`
-	GPUInstance     *int    `json:"gpu_instance"`
-	ComputeInstance *int    `json:"compute_instance"`
-	PID             *int    `json:"pid"`
-	Process         string  `json:"process"`
-	Link            *int    `json:"link"`
-	CausedBy        *int    `json:"caused_by"`
-	Message         string  `json:"message"`
-}
-
-// VerdictLine is a verdict as replay's JSON has it.
+// VerdictLine is a verdict as replay's JSON has it; docs/replay.md is its
+// contract.
 type VerdictLine struct {
 	Type      string   `json:"type"`
 	ID        string   `json:"id"`
@@ -46,45 +30,42 @@ type VerdictLine struct {
 type JSON struct {
 	out *bufio.Writer
 	enc *json.Encoder
+	// line is where an event is put together.
+	line []byte
 }
 
 // NewJSON prints to w.
 func NewJSON(w io.Writer) *JSON {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriterSize(w, outBuffer)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	return &JSON{out: out, enc: enc}
 }
 
-// Event implements Printer.
-func (j *JSON) Event(h Heard) error {
-	ev := h.Event
-	line := EventLine{Type: "event", File: h.File, Line: h.Line, Kind: ev.Kind.String(), Process: ev.Process, Message: ev.Message,
-		GPUInstance: present(ev.GPUInstance, xidparse.Absent), ComputeInstance: present(ev.ComputeInstance, xidparse.Absent),
-		PID: present(ev.PID, 0), Link: present(ev.Link, xidparse.Absent), CausedBy: present(ev.CausedBy, 0), XID: present(ev.Code, 0)}
-	if ev.HasPCI {
-		pci := ev.PCI.String()
-		line.PCI = &pci
+// Finding implements Printer. What is ignored is no event.
+func (j *JSON) Finding(f Finding) error {
+	if f.Event.Kind != xidparse.KindNone || f.Missing > 0 {
+		j.line = appendEvent(j.line[:0], f)
+		if _, err := j.out.Write(j.line); err != nil {
+			return err
+		}
 	}
-	return j.enc.Encode(line)
+	for _, c := range f.Changes {
+		if err := j.enc.Encode(NewVerdictLine(c.Verdict)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// present gives nil for the value that stands for nothing.
-func present(v, absent int) *int {
-	if v == absent {
-		return nil
-	}
-	return &v
-}
-
-// Verdict implements Printer.
-func (j *JSON) Verdict(v fault.Verdict) error {
+// NewVerdictLine gives a verdict's form in JSON.
+func NewVerdictLine(v fault.Verdict) VerdictLine {
 	line := VerdictLine{Type: "verdict", ID: v.ID, Fault: string(v.Class), GPUs: addresses(v.GPUs), Affected: addresses(v.Affected),
 		Victims: addresses(v.Victims), Radius: v.Radius.String(), Action: v.Action.String(), DiagLevel: v.Diag, Count: v.Count, Reason: v.Reason}
 	if v.Root != "" {
 		line.Root = &v.Root
 	}
-	return j.enc.Encode(line)
+	return line
 }
 
 func addresses(ds []fault.Device) []string {
@@ -98,7 +79,7 @@ func addresses(ds []fault.Device) []string {
 // End implements Printer: every open verdict once more, with its final count.
 func (j *JSON) End(o Outcome) error {
 	for _, v := range o.Open {
-		if err := j.Verdict(v); err != nil {
+		if err := j.enc.Encode(NewVerdictLine(v)); err != nil {
 			return err
 		}
 	}

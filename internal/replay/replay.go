@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
@@ -18,38 +19,28 @@ type Source struct {
 	In   io.Reader
 }
 
-// Heard is one event of a log and where it stood.
-type Heard struct {
-	// File is the log's name, and empty when there is one log only.
-	File string
-	// Line counts from 1.
-	Line  int
-	Event xidparse.Event
-}
-
-// Printer shows what a replay finds, in the order of the input.
-type Printer interface {
-	// Event comes before the verdicts that it changes.
-	Event(Heard) error
-	Verdict(fault.Verdict) error
-	// End comes once, with what is open at the end of the input.
-	End(Outcome) error
-}
-
-// Outcome is where a replay ends.
-type Outcome struct {
-	Open      []fault.Verdict
-	Incidents []remediate.Incident
-	Messages  int
-	Events    int
+// Options say what a log does not.
+type Options struct {
+	// Driver is the version of the driver that wrote the logs, empty when nobody
+	// knows.
+	Driver string
+	// Topology is the node's, nil when nobody knows.
+	Topology *nvlink.Topology
+	// Read says how the logs are read.
+	Read logfile.Options
+	// Progress hears of every message; nil for nobody.
+	Progress func(*logfile.Reader)
 }
 
 // Replay is one run.
 type Replay struct {
-	judge   *fault.Judge
-	plan    *remediate.Plan
-	out     Printer
-	now     time.Time
+	opts  Options
+	judge *fault.Judge
+	plan  *remediate.Plan
+	out   Printer
+	clock clock
+	// ticked is when the judge was last told that time has passed.
+	ticked  time.Time
 	seq     uint64
 	outcome Outcome
 }
@@ -60,37 +51,40 @@ var ErrUnreadable = errors.New("unreadable")
 // bootName stands for the boot's id, which a log does not have.
 const bootName = "replay"
 
-// lineTime is how much time passes from one line to the next. What the log says
-// of time is not believed: clocks jump, and logs are cut together.
-const lineTime = time.Millisecond
+// tickEvery is how often time passes for the judge, by the log's clock. The
+// shortest quiet that ends an episode is an hour.
+const tickEvery = time.Minute
 
-// New makes a run that shows its finds to out. driver is the version of the
-// driver that wrote the logs, empty when nobody knows.
-func New(out Printer, driver string) *Replay {
-	r := &Replay{judge: fault.New(fault.Config{Driver: driver}), out: out, now: time.Unix(0, 0).UTC(),
-		plan: remediate.NewPlan(remediate.Policy{Mode: remediate.Contain})}
-	r.judge.Step(r.now, fault.Observation{Fact: fault.Boot{ID: bootName}})
+// New makes a run that shows its finds to out.
+func New(out Printer, opts Options) *Replay {
+	start := time.Unix(0, 0).UTC()
+	r := &Replay{opts: opts, out: out, clock: clock{now: start}, ticked: start,
+		judge: fault.New(fault.Config{Driver: opts.Driver, Topology: opts.Topology}),
+		plan:  remediate.NewPlan(remediate.Policy{Mode: remediate.Contain})}
+	r.judge.Step(start, fault.Observation{Fact: fault.Boot{ID: bootName}})
 	return r
 }
 
-// Run reads the logs and shows the outcome. progress hears of every message.
-func (r *Replay) Run(sources []Source, opts logfile.Options, progress func(*logfile.Reader)) error {
+// Run reads the logs and shows the outcome. An error wraps ErrUnreadable where
+// a log is to blame, and else is the printer's.
+func (r *Replay) Run(sources []Source) error {
 	for _, s := range sources {
-		if err := r.file(s, len(sources) > 1, opts, progress); err != nil {
+		if err := r.file(s, len(sources) > 1); err != nil {
 			return err
 		}
 	}
 	r.outcome.Open = r.judge.Open()
 	r.outcome.Incidents = r.plan.Incidents()
+	r.outcome.Topology = r.opts.Topology
 	return r.out.End(r.outcome)
 }
 
-func (r *Replay) file(s Source, named bool, opts logfile.Options, progress func(*logfile.Reader)) error {
+func (r *Replay) file(s Source, named bool) error {
 	name := s.Name
 	if name == "" {
 		name = "standard input"
 	}
-	in, err := logfile.NewReader(s.In, opts)
+	in, err := logfile.NewReader(s.In, r.opts.Read)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrUnreadable, err)
 	}
@@ -102,40 +96,96 @@ func (r *Replay) file(s Source, named bool, opts logfile.Options, progress func(
 		if err != nil {
 			return fmt.Errorf("%s: %w: %w", name, ErrUnreadable, err)
 		}
-		progress(in)
-		h := Heard{Line: m.Number}
-		if named {
-			h.File = s.Name
+		if r.opts.Progress != nil {
+			r.opts.Progress(in)
 		}
-		if err := r.message(m, h); err != nil {
+		f := Finding{Line: m.Number}
+		if named {
+			f.File = s.Name
+		}
+		if err := r.message(m, f); err != nil {
 			return err
 		}
 	}
 }
 
 // message judges one message.
-func (r *Replay) message(m logfile.Message, h Heard) error {
+func (r *Replay) message(m logfile.Message, f Finding) error {
 	r.seq++
 	r.outcome.Messages++
-	r.now = r.now.Add(lineTime)
-	if !m.Kernel || !xidparse.Ours(m.Text) {
-		return nil
+	if !xidparse.Ours(m.Text) {
+		return r.gap(m, f)
 	}
 	ev, ok := xidparse.Parse(string(m.Text))
 	if !ok {
 		return nil
 	}
-	h.Event = ev
-	if ev.Kind != xidparse.KindIdentity {
-		r.outcome.Events++
-		if err := r.out.Event(h); err != nil {
-			return err
-		}
+	f.Time = m.Time()
+	if !m.Kernel {
+		r.outcome.Ignored++
+		f.Ignored, f.Text = userSpace(m.Line), string(m.Text)
+		return r.out.Finding(f)
 	}
-	for _, v := range r.judge.Step(r.now, fault.Observation{Sequence: r.seq, Fact: fault.Heard{Event: ev}}) {
-		r.plan.Verdict(r.now, v)
-		if err := r.out.Verdict(v); err != nil {
-			return err
+	if err := r.pass(f); err != nil {
+		return err
+	}
+	changes := r.changes(r.judge.Step(r.clock.now, fault.Observation{Sequence: r.seq, Fact: fault.Heard{Event: ev}}))
+	if ev.Kind == xidparse.KindIdentity {
+		return nil
+	}
+	r.outcome.Events++
+	f.Event, f.Changes = ev, changes
+	return r.out.Finding(f)
+}
+
+// userSpace says why a message that could be the driver's is not believed.
+func userSpace(line xidparse.Line) string {
+	if line.Facility > 0 {
+		return fmt.Sprintf("user space wrote it (facility %d), and can write anything", line.Facility)
+	}
+	return "user space wrote it, and can write anything"
+}
+
+// gap tells of messages that the log itself says are missing.
+func (r *Replay) gap(m logfile.Message, f Finding) error {
+	missing, ok := m.Gap()
+	if !ok {
+		return nil
+	}
+	r.outcome.Missing += missing
+	f.Time, f.Missing, f.Text = m.Time(), missing, string(m.Text)
+	f.Changes = r.changes(r.judge.Step(r.clock.now, fault.Observation{Sequence: r.seq, Fact: fault.Gap{Lost: missing}}))
+	return r.out.Finding(f)
+}
+
+// pass lets the log's time pass, which may end what has been quiet for long.
+func (r *Replay) pass(f Finding) error {
+	r.clock.pass(f.Time)
+	if r.clock.now.Sub(r.ticked) < tickEvery {
+		return nil
+	}
+	r.ticked = r.clock.now
+	if f.Changes = r.changes(r.judge.Tick(r.clock.now)); len(f.Changes) == 0 {
+		return nil
+	}
+	return r.out.Finding(f)
+}
+
+// changes hands verdicts to the plan, and gives them with what that makes of
+// them.
+func (r *Replay) changes(vs []fault.Verdict) []Change {
+	var changes []Change
+	for _, v := range vs {
+		r.plan.Verdict(r.clock.now, v)
+		changes = append(changes, Change{Verdict: v, Steps: stepsFor(r.plan.Incidents(), v.ID)})
+	}
+	return changes
+}
+
+func stepsFor(incidents []remediate.Incident, id string) []remediate.Step {
+	for _, i := range incidents {
+		if i.Verdict.ID == id {
+			return i.Steps
 		}
 	}
 	return nil

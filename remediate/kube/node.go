@@ -76,7 +76,7 @@ func (n *Node) Apply(ctx context.Context, want remediate.Desired) (remediate.Obs
 	n.writing.Lock()
 	defer n.writing.Unlock()
 	have, err := n.read(ctx)
-	for trial := 0; err == nil && have.exists(); trial++ {
+	for trial := 0; err == nil && have.exists() && !want.Look; trial++ {
 		have, err = n.write(ctx, have, want)
 		if !raced(err) || trial == races {
 			break
@@ -87,6 +87,9 @@ func (n *Node) Apply(ctx context.Context, want remediate.Desired) (remediate.Obs
 	}
 	if err != nil {
 		err = fmt.Errorf("apply to node %s: %w", n.options.Name, err)
+	}
+	if Classify(err) == Forbidden {
+		err = fmt.Errorf("%w: %w", remediate.ErrForbidden, err)
 	}
 	return have.observed(), err
 }

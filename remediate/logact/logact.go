@@ -36,6 +36,9 @@ func New(log *slog.Logger) *Actuator {
 func (a *Actuator) Apply(_ context.Context, want remediate.Desired) (remediate.Observed, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if want.Look {
+		return a.node, nil
+	}
 	next := remediate.Settle(want, a.node)
 	a.cordon(next)
 	a.taint(want, next)

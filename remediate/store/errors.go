@@ -60,7 +60,7 @@ func remedy(kind error) string {
 	case errors.Is(kind, ErrCorrupt):
 		return aside
 	case errors.Is(kind, ErrLocked):
-		return "stop the other gpuhealthd on this node"
+		return "stop the other gpuhealthd on this node, and restart this one"
 	case errors.Is(kind, ErrReadOnly):
 		return "make its folder and file writable and restart"
 	case errors.Is(kind, ErrFull):

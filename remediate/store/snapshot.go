@@ -13,11 +13,19 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
-// Position is the last kernel record that the snapshot accounts for.
+// Position is the last kernel record that the snapshot accounts for. A store of
+// an older version has only its first two fields.
 type Position struct {
-	// BootID is empty when nothing was read yet.
+	// BootID and Sequence are of /dev/kmsg; BootID is empty where nothing was read
+	// from there.
 	BootID   string `json:"bootID"`
 	Sequence uint64 `json:"sequence"`
+	// Cursor is of the journal, empty where nothing was read from there.
+	Cursor string `json:"cursor,omitempty"`
+	// LastMicros is the kernel's clock at the latest record, in the boot
+	// LastBootID.
+	LastBootID string `json:"lastBootID,omitempty"`
+	LastMicros uint64 `json:"lastMicros,omitempty"`
 }
 
 // Snapshot is the daemon's memory at one moment.

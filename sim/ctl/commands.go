@@ -49,7 +49,7 @@ func usage() string {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %s\t%s\n", strings.TrimSpace(c.name+" "+c.args), c.help)
 	}
-	w.Flush()
+	_ = w.Flush() // into memory
 	return b.String()
 }
 

@@ -34,13 +34,16 @@ func rebootGPU(c *conf, i int) {
 	c.settle(i, "recovery", "0")
 }
 
-// boot empties the kernel log in place, so that a reader that has it open sees
-// it end, and then changes the boot id.
+// boot changes the boot id and then empties the kernel log in place: a reader
+// that has the log open sees it end, and must find the new id when it looks.
 func (n *Node) boot() error {
+	if err := n.replace(bootFile, []byte(bootID()+"\n")); err != nil {
+		return err
+	}
 	if err := os.WriteFile(n.path(kmsgFile), nil, 0o644); err != nil {
 		return fmt.Errorf("simulated node: %w", err)
 	}
-	return n.replace(bootFile, []byte(bootID()+"\n"))
+	return nil
 }
 
 // bootID is a random UUID, like the kernel's.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/test/process"
 )
 
 // startLimit is long for a machine that compiles something else meanwhile; a
@@ -70,23 +73,28 @@ func (c *Cluster) apiserverArgs() []string {
 // StartAPIServer starts the API server on the port, with the certificates and
 // over the objects that it had before, and returns when it is ready.
 func (c *Cluster) StartAPIServer() (err error) {
-	c.apiserver, err = startProcess(c.log("kube-apiserver"), filepath.Join(c.binaries, "kube-apiserver"), c.apiserverArgs()...)
+	c.apiserver, err = c.run("kube-apiserver", c.apiserverArgs())
 	if err != nil {
 		return err
 	}
 	return c.waitReady()
 }
 
+// run starts one of the binaries.
+func (c *Cluster) run(name string, args []string) (*process.Process, error) {
+	return process.Start(filepath.Join(c.dir, name+".log"), exec.Command(filepath.Join(c.binaries, name), args...))
+}
+
 // StopAPIServer kills the API server: connections break and new ones are
 // refused until StartAPIServer. etcd keeps running.
-func (c *Cluster) StopAPIServer() { c.apiserver.kill() }
+func (c *Cluster) StopAPIServer() { c.apiserver.Kill() }
 
 // PauseAPIServer stops the API server in its tracks: connections are accepted
 // by the kernel and nothing answers, until ResumeAPIServer.
-func (c *Cluster) PauseAPIServer() error { return c.apiserver.signal(syscall.SIGSTOP) }
+func (c *Cluster) PauseAPIServer() error { return c.apiserver.Signal(syscall.SIGSTOP) }
 
 // ResumeAPIServer lets a paused API server go on.
-func (c *Cluster) ResumeAPIServer() error { return c.apiserver.signal(syscall.SIGCONT) }
+func (c *Cluster) ResumeAPIServer() error { return c.apiserver.Signal(syscall.SIGCONT) }
 
 // waitReady asks /readyz until it agrees, a process dies or startLimit is over.
 func (c *Cluster) waitReady() error {
@@ -100,12 +108,12 @@ func (c *Cluster) waitReady() error {
 			return nil
 		}
 		select {
-		case <-c.etcd.done:
-			return fmt.Errorf("etcd ended:\n%s", c.etcd.tail())
-		case <-c.apiserver.done:
-			return fmt.Errorf("kube-apiserver ended:\n%s", c.apiserver.tail())
+		case <-c.etcd.Done():
+			return fmt.Errorf("etcd ended:\n%s", c.etcd.Tail())
+		case <-c.apiserver.Done():
+			return fmt.Errorf("kube-apiserver ended:\n%s", c.apiserver.Tail())
 		case <-ctx.Done():
-			return fmt.Errorf("kube-apiserver not ready after %s: %w\n%s", startLimit, err, c.apiserver.tail())
+			return fmt.Errorf("kube-apiserver not ready after %s: %w\n%s", startLimit, err, c.apiserver.Tail())
 		case <-again.C:
 		}
 	}

@@ -13,12 +13,13 @@ package kubetest
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/gpuhealthd/gpuhealthd/test/process"
 )
 
 // Cluster is one running control plane. Its methods may be called from one
@@ -28,8 +29,8 @@ type Cluster struct {
 	files     credentials
 	ports     ports
 	binaries  string
-	etcd      *process
-	apiserver *process
+	etcd      *process.Process
+	apiserver *process.Process
 	client    kubernetes.Interface // as admin
 }
 
@@ -62,7 +63,7 @@ func (c *Cluster) start() (err error) {
 	if c.client, err = kubernetes.NewForConfig(c.Admin()); err != nil {
 		return err
 	}
-	if c.etcd, err = startProcess(c.log("etcd"), filepath.Join(c.binaries, "etcd"), c.etcdArgs()...); err != nil {
+	if c.etcd, err = c.run("etcd", c.etcdArgs()); err != nil {
 		return err
 	}
 	return c.StartAPIServer()
@@ -71,7 +72,7 @@ func (c *Cluster) start() (err error) {
 // Stop kills both processes and removes their files.
 func (c *Cluster) Stop() {
 	c.StopAPIServer()
-	c.etcd.kill()
+	c.etcd.Kill()
 	_ = os.RemoveAll(c.dir) // A leftover folder in the temp directory harms nothing.
 }
 
@@ -90,8 +91,6 @@ func (c *Cluster) anonymous() *rest.Config {
 		QPS:             -1,
 	}
 }
-
-func (c *Cluster) log(name string) string { return filepath.Join(c.dir, name+".log") }
 
 // Start starts a control plane for one test and stops it when the test ends.
 func Start(t testing.TB) *Cluster {

@@ -16,6 +16,8 @@ const maxField = 768 << 20
 // text, up to a blank line.
 type entry struct {
 	message, transport, facility []byte
+	// uptime is the kernel's own time of the message, received journald's.
+	uptime, received []byte
 }
 
 // beginsEntry wants the field that journalctl writes first.
@@ -26,6 +28,7 @@ func beginsEntry(line []byte) bool { return bytes.HasPrefix(line, []byte("__CURS
 // entry's begin hides nothing.
 func (e *entry) read(in *lines) {
 	e.message, e.transport, e.facility = e.message[:0], e.transport[:0], e.facility[:0]
+	e.uptime, e.received = e.uptime[:0], e.received[:0]
 	for {
 		line, err := in.next()
 		if err != nil || len(line) == 0 {
@@ -47,7 +50,14 @@ func (e *entry) read(in *lines) {
 }
 
 func (e *entry) line() xidparse.Line {
-	return xidparse.JournalLine(e.message, string(e.transport), string(e.facility))
+	line := xidparse.JournalLine(e.message, string(e.transport), string(e.facility))
+	if line.Stamp == nil {
+		line.Stamp = e.uptime
+	}
+	if len(line.Stamp) == 0 {
+		line.Stamp = e.received
+	}
+	return line
 }
 
 // field says where a field's value belongs; nil for one that decides nothing.
@@ -59,6 +69,10 @@ func (e *entry) field(name []byte) *[]byte {
 		return &e.transport
 	case "SYSLOG_FACILITY":
 		return &e.facility
+	case "_SOURCE_MONOTONIC_TIMESTAMP":
+		return &e.uptime
+	case "__MONOTONIC_TIMESTAMP":
+		return &e.received
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
@@ -15,7 +14,7 @@ func TestUnderParent(t *testing.T) {
 	n := newNode(t)
 	env := append(n.Env(library(t)), asProbe+"="+quick.String(), "GORACE=atexit_sleep_ms=0")
 	parent := nvml.New(nvml.Config{
-		Command: []string{os.Args[0]}, Env: env, Lock: filepath.Join(t.TempDir(), "nvml.lock"),
+		Command: []string{os.Args[0]}, Env: env, Lock: t.TempDir(),
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	reports := make(chan nvml.Report)

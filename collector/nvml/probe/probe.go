@@ -59,8 +59,13 @@ func (p *probe) loop(ctx context.Context) error {
 	tick := time.NewTicker(p.cfg.Period)
 	defer tick.Stop()
 	for ctx.Err() == nil {
+		began := time.Now()
 		if err := p.poll(); err != nil {
 			return err
+		}
+		if time.Since(began) >= p.cfg.Period {
+			// The tick that passed meanwhile must not count a hang twice at once.
+			tick.Reset(p.cfg.Period)
 		}
 		select {
 		case <-tick.C:

@@ -79,11 +79,12 @@ func (q *query) identify() {
 		id.PCI = xidparse.PCI{Domain: info.Domain, Bus: uint8(info.Bus), Device: uint8(info.Device)}
 		return ret
 	})
-	q.do("nvmlDeviceGetSerial", func() (ret driver.Return) {
+	// What a board does not tell of these stays empty.
+	_ = q.do("nvmlDeviceGetSerial", func() (ret driver.Return) {
 		id.Serial, ret = q.dev.GetSerial()
 		return ret
 	})
-	q.do("nvmlDeviceGetName", func() (ret driver.Return) {
+	_ = q.do("nvmlDeviceGetName", func() (ret driver.Return) {
 		id.Name, ret = q.dev.GetName()
 		return ret
 	})

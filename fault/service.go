@@ -1,0 +1,43 @@
+package fault
+
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
+)
+
+// service judges what a service of the driver says of itself. The fabric
+// manager's failure is a fault of the node: without it no NVLink comes up where
+// there are switches. The other services' words are recorded elsewhere, and
+// judged by what they lead to.
+func (j *Judge) service(now time.Time, ev services.Event) {
+	if ev.Unit != services.FabricManager {
+		return
+	}
+	switch ev.Kind {
+	case services.KindNoSwitch:
+		j.switchless = true // and its failure, which follows, is none
+	case services.KindMismatch, services.KindFailed:
+		if !j.switchless {
+			e := j.present(now, xidparse.PCI{}, FabricManagerDead)
+			if len(e.Evidence) < evidenceLines {
+				e.Evidence = append(e.Evidence, ev.Text)
+			}
+		}
+	case services.KindStarted:
+		j.switchless = false
+		if e := j.open[key{class: FabricManagerDead}]; e != nil {
+			e.Cured = now
+		}
+	case services.KindNone, services.KindTrouble:
+	}
+}
+
+// running counts a poll towards the end of a service's fault, once that was
+// started again.
+func (j *Judge) running() {
+	if e := j.open[key{class: FabricManagerDead}]; e != nil && !e.Cured.IsZero() {
+		e.Clean++
+	}
+}

@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+)
+
+// failures reports the same failure each period for so long.
+func (s *stage) failures(d time.Duration, r nvml.Report) {
+	for range d / period {
+		s.report(r)
+		time.Sleep(period)
+		synctest.Wait()
+	}
+}
+
+var (
+	notFound = nvml.FailedReport(nvml.Error{Op: "nvmlInit", Code: 12, Text: "Local Shared Library Not Found"})
+	mismatch = nvml.FailedReport(nvml.Error{Op: "nvmlInit", Code: errMismatch, Text: "Driver/library version mismatch"})
+	crashed  = nvml.Report{V: nvml.ProtocolVersion, Kind: nvml.KindDied, Died: &nvml.Died{Exit: 127, Symbol: "nvmlDeviceGetFieldValues"}}
+)
+
+// A driver that does not answer is given the grace, at the start and later; then
+// the agent calls itself blind, and never cordons for it.
+func TestBlindAfterTheGrace(t *testing.T) {
+	for name, r := range map[string]nvml.Report{"not found": notFound, "a child that dies": crashed} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				s.start()
+				s.failures(grace-period, r)
+				if got := incidents(s); len(got) > 0 || len(s.world.tries()) > 0 {
+					t.Errorf("within the grace: %q, %d writes", got, len(s.world.tries()))
+				}
+				if why := s.Status().NotReady(); len(why) != 1 || !strings.HasPrefix(why[0], "driver: ") {
+					t.Errorf("not ready: %q", why)
+				}
+				s.failures(2*period, r)
+				_, desired := s.world.state()
+				if got := incidents(s); !slices.Equal(got, []string{"agent-blind"}) || desired.GPU.Status != "Unknown" || desired.GPUsHealthy != nil {
+					t.Errorf("after the grace: %q, %+v", got, desired)
+				}
+				s.polls(4)
+				if _, desired := s.world.state(); len(incidents(s)) > 0 || *desired.GPUsHealthy != gpus || len(s.Status().NotReady()) > 0 {
+					t.Errorf("sees again: %q, %+v", incidents(s), desired)
+				}
+				writes := len(s.world.tries())
+				s.failures(grace-2*period, r)
+				s.polls(1)
+				if n := len(s.world.tries()); n != writes || s.world.cordoned() {
+					t.Errorf("a hiccup makes %d writes; cordoned %v", n-writes, s.world.cordoned())
+				}
+				s.stop()
+			})
+		})
+	}
+}
+
+// A version mismatch does not pass by itself: it is told at once.
+func TestMismatchAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.report(mismatch)
+		if got := incidents(s); !slices.Equal(got, []string{"driver-mismatch"}) || s.world.cordoned() {
+			t.Errorf("%q, cordoned %v", got, s.world.cordoned())
+		}
+		s.stop()
+	})
+}
+
+// hangs is the report of a call on one GPU, or with none on no GPU, that does
+// not return.
+func hangs(call string, gpu ...int) nvml.Report {
+	h := nvml.Hung{Call: call, Seconds: 3}
+	for _, g := range gpu {
+		h.Index, h.UUID = &g, uuid(g)
+	}
+	return nvml.HungReport(h)
+}
+
+// A call that does not return is a fault of its GPU at the second report; the
+// kernel log is judged meanwhile.
+func TestAHungCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		stuck := func(g *nvml.GPU) {
+			if g.Index == 4 {
+				g.Stuck = "nvmlDeviceGetFieldValues"
+			}
+		}
+		s.report(hangs("nvmlDeviceGetFieldValues", 4))
+		s.polls(1, stuck)
+		if s.world.cordoned() {
+			t.Error("cordoned for one missed deadline")
+		}
+		s.report(hangs("nvmlDeviceGetFieldValues", 4))
+		if got := s.Status().Incidents; len(got) != 1 || got[0].Verdict.Class != "driver-hung" || got[0].Verdict.GPUs[0].UUID != uuid(4) || !s.world.cordoned() {
+			t.Errorf("judged %+v, cordoned %v", got, s.world.cordoned())
+		}
+		s.hear(xid(6, uncontained))
+		if !slices.Contains(incidents(s), "xid-95") {
+			t.Errorf("judged %q", incidents(s))
+		}
+		s.stop()
+	})
+}
+
+// A child that says nothing at all is no fault while the driver may be loading,
+// and a fault of the node after that.
+func TestASilentChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.failures(grace-period, hangs(nvml.NoAnswer))
+		if got := incidents(s); len(got) > 0 {
+			t.Errorf("within the grace: %q", got)
+		}
+		s.failures(3*period, hangs(nvml.NoAnswer))
+		if got := incidents(s); !slices.Equal(got, []string{"driver-hung"}) || !s.world.cordoned() {
+			t.Errorf("after the grace: %q, cordoned %v", got, s.world.cordoned())
+		}
+		s.stop()
+	})
+}
+
+// A GPU that is lost without a line in the kernel log is named by what was
+// known of it, also after a restart at which the driver cannot name it.
+func TestALostGPUKeepsItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		s.stop()
+		s.start()
+		nameless := func(g *nvml.GPU) {
+			if g.Index == 3 {
+				*g = nvml.GPU{Index: 3, Lost: true}
+			}
+		}
+		s.polls(3, nameless)
+		got := s.Status().Incidents
+		if len(got) != 1 || got[0].Verdict.Class != "gpu-lost" || got[0].Verdict.GPUs[0].UUID != uuid(3) {
+			t.Errorf("judged %+v", got)
+		}
+		s.stop()
+	})
+}

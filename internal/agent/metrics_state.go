@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// nodeStates are the values of the state label, each a series of its own.
+var nodeStates = [...]remediate.NodeState{remediate.Healthy, remediate.Suspect, remediate.Quarantined,
+	remediate.Draining, remediate.Repairing, remediate.Probation, remediate.Failed}
+
+// state exports the Status, whole at each scrape.
+type state struct {
+	status                                                   func() Status
+	incidents, steps, node, gpus, driverUp, storeUp, waiting *prometheus.Desc
+}
+
+func newState(status func() Status) *state {
+	d := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("gpuhealthd_"+name, help, labels, nil)
+	}
+	return &state{status: status,
+		incidents: d("incidents_open", "Open incidents by fault class and state.", "fault", "state"),
+		steps:     d("steps", "Steps of open incidents by kind and status.", "step", "status"),
+		node:      d("node_state", "1 for the state that the node's label shall show, 0 for the others.", "state"),
+		gpus:      d("gpus", "GPUs by what the driver says of them: listed, lost, or unknown.", "state"),
+		driverUp:  d("driver_up", "1 while the driver answers whole polls."),
+		storeUp:   d("store_up", "1 while the plan can be written down."),
+		waiting:   d("intentions_waiting", "Events not yet told and Node writes not yet accepted."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (s *state) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{s.incidents, s.steps, s.node, s.gpus, s.driverUp, s.storeUp, s.waiting} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *state) Collect(out chan<- prometheus.Metric) {
+	now := s.status()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	incidents, steps := map[[2]string]float64{}, map[[2]string]float64{}
+	for _, i := range now.Incidents {
+		incidents[[2]string{classLabel(i.Verdict.Class), string(i.State)}]++
+		for _, step := range i.Steps {
+			steps[[2]string{string(step.Kind), string(step.Status)}]++
+		}
+	}
+	for labels, n := range incidents {
+		gauge(s.incidents, n, labels[:]...)
+	}
+	for labels, n := range steps {
+		gauge(s.steps, n, labels[:]...)
+	}
+	for _, state := range nodeStates {
+		gauge(s.node, number(now.Node != nil && now.Node.State == state), string(state))
+	}
+	for state, n := range countGPUs(now) {
+		gauge(s.gpus, n, state)
+	}
+	gauge(s.driverUp, number(now.Driver.Enabled && now.Driver.Blind == "" && len(now.Driver.Stuck) == 0 && !now.Driver.Answered.IsZero()))
+	gauge(s.storeUp, number(now.Store == ""))
+	gauge(s.waiting, float64(now.Waiting)+number(now.API != nil))
+}
+
+func countGPUs(s Status) map[string]float64 {
+	count := map[string]float64{"listed": 0, "lost": 0, "unknown": 0}
+	for _, g := range s.GPUs {
+		switch {
+		case g.Lost:
+			count["lost"]++
+		case g.Listed && s.Driver.Blind == "":
+			count["listed"]++
+		default:
+			count["unknown"]++
+		}
+	}
+	return count
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

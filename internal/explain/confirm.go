@@ -1,0 +1,159 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// Check is a command with which a person confirms a fault, and what to look at.
+type Check struct {
+	Command string `json:"command"`
+	Look    string `json:"look"`
+}
+
+// Document is a page of NVIDIA's.
+type Document struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// topic is what a fault is about; it picks the commands and the documents.
+type topic uint8
+
+const (
+	aboutOther topic = iota
+	aboutProgram
+	aboutMemory
+	aboutLink
+	aboutSwitch
+	aboutBus
+	aboutGSP
+	aboutDriver
+)
+
+// topics are the codes that the catalogue's column of fault does not sort.
+var topics = map[fault.Class]topic{
+	fault.XID48: aboutMemory, fault.XID64: aboutMemory, fault.XID94: aboutMemory, fault.XID95: aboutMemory,
+	fault.RemapPending: aboutMemory, fault.RemapFailed: aboutMemory, fault.XIDClass(92): aboutMemory,
+	fault.XIDClass(171): aboutMemory, fault.XIDClass(172): aboutMemory,
+	fault.XID79: aboutBus, fault.GPULost: aboutBus,
+	fault.XID119: aboutGSP, fault.XID120: aboutGSP, fault.GSPTimeout: aboutGSP, fault.InitFailed: aboutGSP,
+	fault.DriverHung: aboutGSP, fault.DriverMismatch: aboutDriver, fault.AgentBlind: aboutDriver,
+}
+
+func (s subject) topic() topic {
+	if t, ok := topics[s.class]; ok {
+		return t
+	}
+	if s.switched {
+		return aboutSwitch
+	}
+	switch row, _ := xidparse.Lookup(s.code); row.Fault {
+	case "application":
+		return aboutProgram
+	case "link", "peer":
+		return aboutLink
+	}
+	return aboutOther
+}
+
+// gpuMark stands in a command for the GPU that it is about.
+const gpuMark = "{gpu}"
+
+var recoveryCheck = Check{"nvidia-smi --query-gpu=index,pci.bus_id,gpu_recovery_action --format=csv",
+	"what the driver asks for now; it outranks every number"}
+
+var lastXIDs = Check{"journalctl -k -b -o short-monotonic | grep -E 'NVRM: Xid|SXid|fallen off'",
+	"what stands around it: the first line on a GPU is most often the cause of the others"}
+
+var topicChecks = map[topic][]Check{
+	aboutProgram: {
+		{"compute-sanitizer PROGRAM", "whether the program itself reads or writes out of range"},
+	},
+	aboutMemory: {
+		{"nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT -i " + gpuMark,
+			"uncorrectable errors, a remap that is pending or has failed, the SRAM threshold"},
+	},
+	aboutLink: {
+		{"nvidia-smi nvlink --status -i " + gpuMark, "links that are down or slow"},
+		{"nvidia-smi nvlink --errorcounters -i " + gpuMark, "replay, recovery and CRC errors, link by link"},
+		{"nvidia-smi topo -m", "which GPU or switch is at the far end"},
+	},
+	aboutSwitch: {
+		{"systemctl status nvidia-fabricmanager", "whether the fabric manager runs, and its last words"},
+		{"tail -n 50 /var/log/fabricmanager.log", "which switch and port it blames"},
+		{"nvidia-smi nvlink --status", "which GPUs have lost links: one GPU points to that GPU, all to the switch"},
+	},
+	aboutBus: {
+		{"nvidia-smi --query-gpu=index,uuid,pci.bus_id --format=csv", "whether the GPU is still listed; compare the count"},
+		{"lspci -vv -s " + gpuMark, "\"rev ff\" or no device: gone from the bus"},
+		{"ipmitool sel elist", "power, slot and thermal events at the same minute"},
+	},
+	aboutGSP: {
+		{"timeout 20 nvidia-smi -q -i " + gpuMark, "whether the GPU answers; the call can hang for as long as the GSP does"},
+		{"ps -eo pid,stat,wchan:32,comm | awk '$2 ~ /D/'", "processes stuck in the driver, which nothing can end but a reboot"},
+	},
+	aboutDriver: {
+		{"cat /proc/driver/nvidia/version", "the version of the kernel module"},
+		{"nvidia-smi -L", "whether the library agrees with it, and sees every GPU; ask on the host, not in a container"},
+		{"ls -l /dev/nvidia*", "whether this agent has lost its devices"},
+	},
+}
+
+// checks gives the commands for a subject, the specific ones first.
+func (s subject) checks() []Check {
+	if s.class == "" {
+		return []Check{}
+	}
+	checks := slices.Clone(topicChecks[s.topic()])
+	switch s.topic() {
+	case aboutProgram, aboutDriver:
+	default:
+		checks = append(checks, recoveryCheck)
+	}
+	checks = append(checks, lastXIDs)
+	switch fault.RuleFor(s.class).Diag {
+	case 2:
+		checks = append(checks, Check{"dcgmi diag -r 2 -i INDEX", "the diagnosis that must pass; up to ten minutes, on an idle GPU only"})
+	case 3:
+		checks = append(checks, Check{"dcgmi diag -r 3 -i INDEX", "the diagnosis that must pass; up to 35 minutes, on an idle GPU only"})
+	}
+	gpu := "GPU"
+	if s.event.HasPCI && !s.switched {
+		gpu = s.event.PCI.String() + ".0"
+	}
+	for i := range checks {
+		checks[i].Command = strings.ReplaceAll(checks[i].Command, gpuMark, gpu)
+	}
+	return checks
+}
+
+var (
+	xidDocument    = Document{"XID errors", "https://docs.nvidia.com/deploy/xid-errors/index.html"}
+	memoryDocument = Document{"GPU memory error management", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html"}
+	fabricDocument = Document{"Fabric manager user guide", "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"}
+	debugDocument  = Document{"GPU debug guidelines", "https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html"}
+)
+
+// documents gives the pages to read about a subject.
+func (s subject) documents() []Document {
+	ds := []Document{}
+	if s.class == "" {
+		return ds
+	}
+	if !s.switched {
+		ds = append(ds, xidDocument)
+	}
+	switch s.topic() {
+	case aboutMemory:
+		ds = append(ds, memoryDocument)
+	case aboutLink, aboutSwitch:
+		ds = append(ds, fabricDocument)
+	case aboutBus, aboutGSP, aboutDriver:
+		ds = append(ds, debugDocument)
+	}
+	return ds
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpuhealthd/gpuhealthd/sim/node"
+	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
+)
+
+// judgesAllTheSame checks that the kernel log is heard and acted on while the
+// driver is in trouble, and that the process counts as healthy.
+func judgesAllTheSame(t *testing.T, d *daemontest.Daemon) {
+	t.Helper()
+	d.Say(daemontest.XID(d.GPU(2).PCI, daemontest.Uncontained))
+	d.AwaitLog("would taint", "xid-95")
+	d.AwaitLog("would cordon the node")
+	if code, body := d.Get("/healthz"); code != 200 {
+		t.Errorf("/healthz: %d %s", code, body)
+	}
+}
+
+func TestWithoutADriverLibrary(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.Env = d.Sim.Env("")
+	d.Start()
+	d.AwaitNotReady("driver: ", "nvmlInit")
+	d.AwaitLog("would set the condition GPUHealthy=Unknown", "DriverNotAsked")
+	if up := d.Metric("driver_up"); up != 0 {
+		t.Errorf("metric driver_up is %v", up)
+	}
+	judgesAllTheSame(t, d)
+}
+
+func TestVersionMismatch(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.Must(d.Sim.Mismatch(true))
+	d.Start()
+	d.AwaitMetric(1, "incidents_open", `fault="driver-mismatch"`)
+	d.AwaitNotReady("driver: ", "12.570.195.03")
+	if strings.Contains(d.Log(), "would cordon") {
+		t.Error("a version mismatch took the node out of service")
+	}
+	judgesAllTheSame(t, d)
+}
+
+// TestALibraryWithoutNewerSymbols is asked for what it has.
+func TestALibraryWithoutNewerSymbols(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.Env = d.Sim.Env(filepath.Join(programs.Library(t), "old"))
+	d.StartReady()
+	if listed := d.Metric("gpus", `state="listed"`); listed != 8 {
+		t.Errorf("%v GPUs are listed", listed)
+	}
+	judgesAllTheSame(t, d)
+}
+
+func TestAHungCallIsTold(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.StartReady()
+	stuck := d.GPU(3)
+	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, node.Forever))
+	d.AwaitNotReady("driver: nvmlDeviceGetFieldValues", stuck.UUID)
+	d.AwaitMetric(1, "verdicts_total", `fault="driver-hung"`)
+	judgesAllTheSame(t, d)
+	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, 0))
+	d.AwaitReady()
+}
+
+func TestADriverThatNeverAnswers(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.Must(d.Sim.Hang("nvmlInit_v2", "", node.Forever))
+	d.Start()
+	d.AwaitNotReady("driver: nvmlInit")
+	d.AwaitMetric(1, "verdicts_total", `fault="driver-hung"`)
+	judgesAllTheSame(t, d)
+}
+
+// TestAGPULostWithoutALine is missed at the second poll, and named as it was,
+// even by a daemon that has never seen it answer.
+func TestAGPULostWithoutALine(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.StartReady()
+	dead := d.GPU(6)
+	d.Must(d.Sim.Lose(dead.UUID))
+	d.AwaitLog("verdict", `"gpu-lost"`, dead.UUID)
+	d.AwaitLog("would cordon the node")
+
+	d.Kill()
+	d.StartReady()
+	d.AwaitMetric(1, "gpus", `state="lost"`)
+	d.Say(daemontest.XID(dead.PCI, daemontest.OffTheBus))
+	d.AwaitLog("verdict", `"xid-79"`, dead.UUID)
+	if text := d.StatusText(); !strings.Contains(text, dead.UUID) {
+		t.Errorf("gpuhealthd status does not name it:\n%s", text)
+	}
+}

@@ -1,0 +1,23 @@
+package xidparse
+
+import "testing"
+
+func TestGap(t *testing.T) {
+	for line, want := range map[string]uint64{
+		"May 19 07:08:57 node-a systemd-journald[340]: Missed 12 kernel messages":                             12,
+		`{"_TRANSPORT":"driver","SYSLOG_IDENTIFIER":"systemd-journald","MESSAGE":"Missed 7 kernel messages"}`: 7,
+		"[   14.650646] systemd-journald[340]: Missed 3 kernel messages":                                      3,
+		"[   14.650646] ** 4096 printk messages dropped **":                                                   4096,
+		"** 5 printk messages dropped ** ":                                                                    5,
+	} {
+		if n, ok := Cut([]byte(line)).Gap(); !ok || n != want {
+			t.Errorf("%q: %d, %t; want %d", line, n, ok, want)
+		}
+	}
+	for _, line := range []string{"", "Missed 12 kernel messages again", "Missed kernel messages", "Missed x kernel messages",
+		"n agent[9]: I Missed 12 kernel messages", "** printk messages dropped **"} {
+		if n, ok := Cut([]byte(line)).Gap(); ok {
+			t.Errorf("%q is a gap of %d", line, n)
+		}
+	}
+}
