@@ -122,7 +122,7 @@ func (p *Probe) end(c *process) error {
 	if gone(c, p.cfg.Deadline+grace) {
 		return nil
 	}
-	c.Signal(syscall.SIGTERM) // that it is gone by now is no failure
+	_ = c.Signal(syscall.SIGTERM) // it may end in this moment
 	if gone(c, grace) {
 		return nil
 	}

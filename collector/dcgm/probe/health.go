@@ -17,7 +17,7 @@ const maxIncidents = 32
 // checkHealth reports what the engine says of its members' health. With no GPU
 // it says that they are healthy.
 func (s *session) checkHealth() error {
-	worst := driver.HealthResult(driver.DCGM_HEALTH_RESULT_PASS)
+	worst := driver.DCGM_HEALTH_RESULT_PASS
 	var incidents []driver.Incident
 	for _, g := range []struct {
 		handle driver.GroupHandle

@@ -57,7 +57,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	defer cancel()
 	go func() {
 		defer cancel()
-		io.Copy(io.Discard, in) // its end is all that counts
+		_, _ = io.Copy(io.Discard, in) // its end is all that counts
 	}()
 	p := &probe{cfg: cfg, out: out, reports: make(chan dcgm.Report), done: make(chan error, 1)}
 	s := newSession(cfg, p.reports)

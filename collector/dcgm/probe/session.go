@@ -52,7 +52,7 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.loop(ctx); err != nil {
 		return err
 	}
-	s.calls.do("dcgmDisconnect", driver.Shutdown) // so that the engine drops our watches at once
+	_ = s.calls.do("dcgmDisconnect", driver.Shutdown) // so that the engine drops our watches at once
 	return nil
 }
 

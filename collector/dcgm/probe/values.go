@@ -56,7 +56,7 @@ func (s *session) readValues() error {
 // them an error: by its status, and by listing it no more among the supported.
 func (s *session) readGPU(id uint) dcgm.GPU {
 	g := dcgm.GPU{Entity: s.uuids.entity(driver.FE_GPU, id)}
-	s.calls.do("dcgmGetGpuStatus", func() error {
+	_ = s.calls.do("dcgmGetGpuStatus", func() error {
 		g.Status = int(driver.GetGPUStatus(id))
 		return nil // go-dcgm makes a failure a status of 0
 	})

@@ -126,7 +126,7 @@ func allSwitches() (group driver.GroupHandle) {
 // version gives the engine's, empty where it does not tell.
 func (s *session) version() string {
 	var info driver.VersionInfo
-	s.calls.do("dcgmHostengineVersionInfo", func() (err error) {
+	_ = s.calls.do("dcgmHostengineVersionInfo", func() (err error) {
 		info, err = driver.GetHostengineVersionInfo()
 		return err
 	})
