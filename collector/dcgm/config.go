@@ -23,8 +23,9 @@ type Config struct {
 	Command []string
 	// Env is added to the child's environment.
 	Env []string
-	// Lock is a file that the child holds locked while it lives, so that there
-	// is never a second one beside one that is stuck. Empty is no such protection.
+	// Lock is a folder of its own that the child holds locked while it lives, so
+	// that an agent which was killed and comes back starts none beside one that
+	// is stuck in the driver. Only an Embedded engine can be: without one, empty.
 	Lock string
 }
 

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
@@ -14,7 +13,7 @@ func TestUnderParent(t *testing.T) {
 	n := newNode(t)
 	parent := dcgm.New(dcgm.Config{
 		Command: []string{os.Args[0]}, Env: environment(n, library(t), config()),
-		Lock: filepath.Join(t.TempDir(), "dcgm.lock"),
+		Lock: t.TempDir(),
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	reports := make(chan dcgm.Report)
