@@ -66,6 +66,7 @@ var owners = []struct {
 	folders []string
 }{
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
+	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
 	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},

@@ -17,7 +17,7 @@ type command struct {
 }
 
 func commands() []command {
-	return slices.Concat(lifeCommands(), valueCommands(), symptomCommands())
+	return slices.Concat(lifeCommands(), valueCommands(), symptomCommands(), dcgmCommands())
 }
 
 // lifeCommands are about the node as a whole and what its calls do.
