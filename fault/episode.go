@@ -31,6 +31,8 @@ type episode struct {
 	Evidence []string
 	// Confirmed is false while only history speaks for the episode.
 	Confirmed bool
+	// Witness is who holds it beside the driver and the kernel, empty for nobody.
+	Witness string `json:",omitempty"`
 	// Root is the key of the episode that this one echoes.
 	Root *episodeRef
 	// Memory collects the reports of a memory incident, as bits.

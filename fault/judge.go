@@ -123,6 +123,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.hung(now, f)
 	case Blind:
 		j.blind(now, f)
+	case Opinion:
+		j.opinion(now, f)
 	case Released:
 		j.released(f.ID)
 	case Service:
@@ -232,7 +234,8 @@ func (j *Judge) settle(now time.Time) []Verdict {
 }
 
 func (j *Judge) ended(e *episode) bool {
-	return e.Replaced || !e.Cured.IsZero() && e.Clean >= j.cfg.CleanPolls
+	held := e.Witness != "" && !e.Confirmed
+	return e.Replaced || !held && !e.Cured.IsZero() && e.Clean >= j.cfg.CleanPolls
 }
 
 func (j *Judge) close(now time.Time, e *episode) {

@@ -60,7 +60,11 @@ func (j *Judge) verdict(e *episode) Verdict {
 		why = []string{r.Title, "a symptom of " + string(root.Class)}
 	} else if !e.Confirmed && v.Action > Record {
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
-		why = append(why, "older than this agent, and the present does not confirm it")
+		if e.Witness != "" {
+			why = append(why, "held by "+e.Witness+" alone")
+		} else {
+			why = append(why, "older than this agent, and the present does not confirm it")
+		}
 	}
 	v.Reason = strings.Join(why, "; ")
 	return v

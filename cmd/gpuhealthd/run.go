@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/spf13/cobra"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -110,6 +111,15 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 	}
 	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
 		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }
+	}
+	if d := cfg.DCGM; d.Enabled {
+		engine := dcgm.Config{Address: d.Address, Embedded: d.Embedded, Profiling: d.Profiling,
+			Period: time.Duration(d.Period), Deadline: time.Duration(d.Deadline)}
+		lock := filepath.Join(filepath.Dir(cfg.State.Path), "dcgm")
+		if d.Embedded && os.MkdirAll(lock, 0o700) == nil {
+			engine.Lock = lock // an embedded engine has the driver open, and may get stuck in it
+		}
+		opts.Engine = dcgm.New(engine)
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
 		return opts, nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
@@ -46,6 +47,8 @@ type Options struct {
 	Judge  fault.Config
 	Kernel kernlog.Config
 	Driver Driver
+	// Engine may be nil.
+	Engine Engine
 	// Bus lists the GPUs on the PCI bus; nil where nobody asks it.
 	Bus      func() ([]pci.Device, error)
 	Actuator Actuator
@@ -113,6 +116,14 @@ func (a *Agent) Run(ctx context.Context) error {
 		wg.Go(func() {
 			if err := a.opts.Driver.Run(ctx, a.ask(ctx)); err != nil {
 				a.log.Error("the NVML child is left behind", "error", err)
+			}
+		})
+	}
+	if a.opts.Engine != nil {
+		wg.Go(func() {
+			err := a.opts.Engine.Run(ctx, func(r dcgm.Report) { a.core.tell(ctx, consulted{r}) })
+			if err != nil {
+				a.log.Error("the DCGM child is left behind", "error", err)
 			}
 		})
 	}

@@ -41,6 +41,7 @@ func (c *core) answer(now time.Time, m asked) {
 	case nvml.KindFailed:
 		c.blind(now, r.Failed.Error(), r.Failed.Code == errMismatch)
 	case nvml.KindDied:
+		c.metrics.restarts.WithLabelValues("nvml").Inc()
 		c.log.Error("the NVML child died", "exit", r.Died.Exit, "signal", r.Died.Signal, "symbol", r.Died.Symbol, "stderr", r.Died.Stderr)
 		c.blind(now, died(*r.Died), false)
 	}

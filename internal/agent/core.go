@@ -75,6 +75,9 @@ type core struct {
 	// read.
 	gpuless, busFailed bool
 	echoes             echoes
+	// engine is how DCGM is asked, health and values what it holds at present.
+	engine         EngineStatus
+	health, values opinions
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
@@ -137,6 +140,8 @@ func (c *core) take(now time.Time, m message) {
 		c.metrics.lineToJudged.Observe(time.Since(m.at).Seconds())
 	case asked:
 		c.answer(now, m)
+	case consulted:
+		c.consult(now, m.report)
 	case nodeSeen:
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {

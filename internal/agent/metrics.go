@@ -24,6 +24,7 @@ type Metrics struct {
 	eventErrors  prometheus.Counter
 	requests     *prometheus.HistogramVec
 	calls        *callCosts
+	restarts     *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics that the agent counts itself.
@@ -38,9 +39,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		eventErrors:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "gpuhealthd", Name: "event_errors_total", Help: "Events that the API server did not take at a try."}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "gpuhealthd", Name: "api_request_seconds",
 			Help: "Requests to the API server by verb, resource and code.", Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8)}, []string{"verb", "resource", "code"}),
-		calls: newCallCosts(),
+		calls:    newCallCosts(),
+		restarts: counters("probe_restarts_total", "Children that ended by themselves and were started again, by probe.", "probe"),
 	}
-	reg.MustRegister(m.calls, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.requests)
+	reg.MustRegister(m.calls, m.restarts, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.requests)
 	return m
 }
 

@@ -24,6 +24,7 @@ type Status struct {
 	GPUs      []inventory.GPU `json:"gpus"`
 	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
+	DCGM      EngineStatus    `json:"dcgm"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
 	// API is the actuator's present trouble; nil when it has none.
@@ -52,6 +53,8 @@ func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent, Stuck: c.stuck}}
+	s.DCGM = c.engine
+	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()
 		s.Node = &d

@@ -22,6 +22,7 @@ type Config struct {
 	KernelLog  KernelLog      `yaml:"kernelLog"`
 	OtherLogs  OtherLogs      `yaml:"otherLogs"`
 	NVML       NVML           `yaml:"nvml"`
+	DCGM       DCGM           `yaml:"dcgm"`
 	Contain    Contain        `yaml:"contain"`
 	Kubernetes Kubernetes     `yaml:"kubernetes"`
 	State      State          `yaml:"state"`
@@ -75,6 +76,22 @@ type NVML struct {
 	BusPath string `yaml:"busPath"`
 }
 
+// DCGM says whether and how a DCGM engine is asked for a second opinion.
+type DCGM struct {
+	Enabled bool `yaml:"enabled"`
+	// Address is an engine's host:port, or the path of its unix socket.
+	Address string `yaml:"address"`
+	// Embedded runs an engine in the child instead.
+	Embedded bool `yaml:"embedded"`
+	// Profiling watches SM activity too, and takes the counters from any other
+	// profiler.
+	Profiling bool `yaml:"profiling"`
+	// Period is the time between two polls, at least a second; Deadline how long
+	// one call may take.
+	Period   Duration `yaml:"period"`
+	Deadline Duration `yaml:"deadline"`
+}
+
 // Contain says when a contained node comes back.
 type Contain struct {
 	// CleanPolls is how many polls in a row must find a GPU in order.
@@ -119,6 +136,7 @@ func Default() Config {
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
 		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), BusPath: pci.Root},
+		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},

@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// Engine asks DCGM; nil where nobody does.
+type Engine interface {
+	Run(ctx context.Context, out func(dcgm.Report)) error
+}
+
+// consulted is one report of DCGM's child.
+type consulted struct{ report dcgm.Report }
+
+func (consulted) isMessage() {}
+
+// EngineStatus says how DCGM is asked. Without it a second opinion is missing,
+// and nothing else.
+type EngineStatus struct {
+	Enabled bool `json:"enabled"`
+	// Version is the engine's, empty while there is no connection.
+	Version string `json:"version,omitempty"`
+	// Absent is why there is none.
+	Absent string `json:"absent,omitempty"`
+}
+
+// opinions is what DCGM holds at present, so that only a change is told.
+type opinions map[opinion]bool
+
+type opinion struct {
+	uuid  string
+	class fault.Class
+}
+
+// The numbers of DCGM's health codes (dcgm_errors.h, DCGM_FR_…) and fields
+// (dcgm_fields.h) that the judge has a class for.
+var healthClasses = map[int]fault.Class{
+	4: fault.XID48, 6: fault.RemapPending, 80: fault.RemapFailed, 118: fault.SRAMThreshold,
+	125: fault.RecoveryAction, 126: fault.RecoveryAction, 127: fault.RecoveryAction, 128: fault.RecoveryAction,
+}
+
+var systemClasses = map[string]fault.Class{"thermal": fault.Thermal, "power": fault.PowerBrake, "pcie": fault.PCIeDegraded}
+
+// consult takes in one report of DCGM.
+func (c *core) consult(now time.Time, r dcgm.Report) {
+	switch r.Kind {
+	case dcgm.KindUp:
+		c.engine.Version, c.engine.Absent = r.Up.Engine, ""
+	case dcgm.KindAbsent:
+		c.engineAway(now, r.Absent.Error.Error())
+	case dcgm.KindDied:
+		c.metrics.restarts.WithLabelValues("dcgm").Inc()
+		c.engineAway(now, "the DCGM child ended by itself")
+	case dcgm.KindHung:
+		// A slow engine is not a hung driver: it stalls on a GPU that only degrades.
+		c.engine.Absent = r.Hung.Call + " does not return"
+	case dcgm.KindHealth:
+		c.hold(now, &c.health, healthOpinions(*r.Health))
+	case dcgm.KindValues:
+		c.hold(now, &c.values, valueOpinions(*r.Values))
+		for _, g := range r.Values.GPUs {
+			c.dcgmXID(now, g)
+		}
+	case dcgm.KindViolation, dcgm.KindFailed:
+		c.log.Info("DCGM says", "violation", r.Violation, "failed", r.Failed)
+	}
+}
+
+// engineAway drops what DCGM held: nobody holds it now.
+func (c *core) engineAway(now time.Time, why string) {
+	if c.engine.Absent != why {
+		c.log.Info("no second opinion by DCGM", "why", why)
+	}
+	c.engine.Version, c.engine.Absent = "", why
+	c.hold(now, &c.health, nil)
+	c.hold(now, &c.values, nil)
+}
+
+// hold tells the judge what is new among DCGM's opinions, and what is gone.
+func (c *core) hold(now time.Time, had *opinions, texts map[opinion]string) {
+	tell := func(o opinion, text string, holds bool) {
+		if g, ok := c.memory.inventory.ByUUID(o.uuid); ok {
+			c.step(now, fault.Opinion{Witness: "DCGM", Device: fault.Device{PCI: g.PCI, UUID: g.UUID}, Class: o.class, Text: text, Holds: holds})
+		}
+	}
+	have := opinions{}
+	for _, o := range sorted(texts) {
+		if have[o] = true; !(*had)[o] {
+			tell(o, texts[o], true)
+		}
+	}
+	for _, o := range sorted(*had) {
+		if !have[o] {
+			tell(o, "", false)
+		}
+	}
+	*had = have
+}
+
+// healthOpinions leaves out what an XID made: it stays until the engine is
+// restarted, and says nothing of now.
+func healthOpinions(h dcgm.Health) map[opinion]string {
+	found := map[opinion]string{}
+	for _, i := range h.Incidents {
+		class, ok := healthClasses[i.Code]
+		if !ok {
+			class, ok = systemClasses[i.System]
+		}
+		if ok && !i.Sticky && i.UUID != "" {
+			found[opinion{i.UUID, class}] = i.Text
+		}
+	}
+	return found
+}
+
+func valueOpinions(v dcgm.Values) map[opinion]string {
+	found := map[opinion]string{}
+	for _, g := range v.GPUs {
+		for _, f := range []struct {
+			says  bool
+			class fault.Class
+			text  string
+		}{
+			{g.Lost, fault.GPULost, "the engine has lost the GPU"},
+			{g.Fields[dcgm.FieldRemapFailed] > 0, fault.RemapFailed, "a row remapping failed"},
+			{g.Fields[dcgm.FieldRemapPending] > 0, fault.RemapPending, "a row waits to be remapped"},
+			{g.Fields[dcgm.FieldRecoveryAction] > 0, fault.RecoveryAction, "a recovery action is pending"},
+		} {
+			if f.says && g.UUID != "" {
+				found[opinion{g.UUID, f.class}] = f.text
+			}
+		}
+	}
+	return found
+}
+
+// dcgmXID treats the engine's last XID like an announcement of NVML's: the
+// kernel log is expected to have it. One from before the start is history.
+func (c *core) dcgmXID(now time.Time, g dcgm.GPU) {
+	if g.XID != nil && g.XID.At.After(c.began) {
+		c.echoes.announce(now, nvml.XID{Code: g.XID.Code, UUID: g.UUID}, &c.memory.inventory)
+	}
+}
+
+func sorted[V any](m map[opinion]V) []opinion {
+	return slices.SortedFunc(maps.Keys(m), func(a, b opinion) int {
+		return cmp.Or(cmp.Compare(a.uuid, b.uuid), cmp.Compare(a.class, b.class))
+	})
+}
