@@ -55,6 +55,9 @@ func (j *Judge) told(now time.Time, o Observation, ev xidparse.Event) {
 		j.fault(now, o, XIDClass(ev.Code))
 		return
 	}
+	if j.crowded(ev.PCI) {
+		return
+	}
 	d := j.device(ev.PCI)
 	if o.Backlog && d.State != nil && d.State.Recovery != nil {
 		return // the present has been asked, and outranks history
@@ -73,11 +76,11 @@ func (j *Judge) arbiter(now time.Time, o Observation, pci xidparse.PCI, target i
 	d.Arbiter = target
 	asked := false
 	for _, e := range j.open {
-		if e.PCI != pci || !RuleFor(e.Class).Hardware || e.Class.IsSXid() {
+		if e.PCI != pci || !e.rule.Hardware || e.Class.IsSXid() {
 			continue
 		}
 		if target == recoverNone {
-			if cure := RuleFor(e.Class).Cure; e.Asked && (cure == CureReset || cure == CureAnswersOrReset) {
+			if cure := e.rule.Cure; e.Asked && (cure == CureReset || cure == CureAnswersOrReset) {
 				e.Cured = now
 			}
 			continue

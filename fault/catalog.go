@@ -19,7 +19,7 @@ func catalogRule(c Class) (Rule, bool) {
 	if !ok {
 		return Rule{}, false
 	}
-	r := Rule{Class: c, Title: strings.TrimSuffix(row.Meaning, "."), Diag: row.Diag}
+	r := Rule{Class: c, Title: strings.TrimSuffix(row.Meaning, "."), Diag: row.Diag, known: true}
 	if r.Action.UnmarshalText([]byte(row.Action)) != nil || r.Radius.UnmarshalText([]byte(row.Radius)) != nil {
 		return Rule{}, false
 	}
@@ -45,7 +45,7 @@ func switchRule(c Class, code int) (Rule, bool) {
 	r := Rule{Class: c, Title: "a switch code that no catalogue has", Hardware: true, Radius: Baseboard,
 		Action: Hold, Cure: CureQuiet, Quiet: day, EchoAnywhere: []Class{XID79, GPULost}}
 	if row, ok := xidparse.LookupSXid(code); ok {
-		r.Title = strings.TrimSuffix(row.Meaning, ".")
+		r.Title, r.known = strings.TrimSuffix(row.Meaning, "."), true
 		if row.Class == "NonFatal" {
 			r.Action = Record
 		}

@@ -22,6 +22,14 @@ const (
 	XID120         Class = "xid-120"
 	RemapPending   Class = "remap-pending"
 	RemapFailed    Class = "remap-failed"
+	ECCStorm       Class = "ecc-storm"
+	ECCUnreadable  Class = "ecc-unreadable"
+	SRAMThreshold  Class = "sram-threshold"
+	SparesLow      Class = "spares-low"
+	Thermal        Class = "thermal"
+	PowerBrake     Class = "power-brake"
+	PCIeDegraded   Class = "pcie-degraded"
+	GPUCountShort  Class = "gpu-count-short"
 	RecoveryAction Class = "recovery-action"
 	GPULost        Class = "gpu-lost"
 	GSPTimeout     Class = "gsp-timeout"
@@ -53,6 +61,10 @@ func (c Class) Code() (int, bool) {
 // IsSXid says whether the class is an NVSwitch's.
 func (c Class) IsSXid() bool { return strings.HasPrefix(string(c), "sxid-") }
 
+// Known says whether the class has a rule of its own, or its number a row in a
+// catalogue.
+func (c Class) Known() bool { return RuleFor(c).known }
+
 // sxid gives the number in an "sxid-N" class.
 func (c Class) sxid() (int, bool) {
 	n, err := strconv.Atoi(strings.TrimPrefix(string(c), "sxid-"))
@@ -75,6 +87,8 @@ const (
 	CureAnswersOrReset
 	// CureRemapped: the remapper has no row pending any more.
 	CureRemapped
+	// CureCalm: the rule's Quiet time of work without a storm.
+	CureCalm
 	// CureRuns: the service was started again.
 	CureRuns
 	// CureQuiet: nothing more of it for the rule's Quiet time.
@@ -87,6 +101,7 @@ var cureTexts = [...]string{
 	"the GPU is there and answers again",
 	"the GPU answers again, or was reset",
 	"no row is pending any more",
+	"it has worked long enough without a storm",
 	"the service was started again",
 	"it stays quiet",
 }

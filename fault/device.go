@@ -34,14 +34,3 @@ func comparePCI(a, b xidparse.PCI) int {
 	}
 	return 0
 }
-
-// AnswerOf turns a driver's optional boolean into an answer.
-func AnswerOf(b *bool) xidparse.Answer {
-	switch {
-	case b == nil:
-		return xidparse.Unknown
-	case *b:
-		return xidparse.Yes
-	}
-	return xidparse.No
-}

@@ -49,6 +49,8 @@ type episode struct {
 	Suspicion string
 	// Askers are the first processes whose call the GPU did not answer.
 	Askers []string
+	// Peak is the worst rate of a storm, in corrected errors a second.
+	Peak float64 `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it opened.
@@ -65,6 +67,7 @@ type episode struct {
 	Repeat bool
 
 	said Verdict
+	rule Rule
 }
 
 // mark is all of an episode that its verdict depends on, but for the count.
@@ -191,5 +194,5 @@ func (e *episode) end() string {
 	case e.Released:
 		return "released by a person, and quiet since"
 	}
-	return RuleFor(e.Class).Cure.String()
+	return e.rule.Cure.String()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
@@ -18,6 +19,8 @@ type Config struct {
 	// Driver is the driver's version where nobody polls it, such as 570.86.15;
 	// empty is unknown. It picks the encoding of NVLink 5's errors.
 	Driver string
+	// Expect is how many GPUs the node must have; 0 is not said.
+	Expect int
 	// Fresh is how long the kernel log's word stands against a poll that finds
 	// all in order: the poll may have begun before it. Two poll periods.
 	Fresh time.Duration
@@ -53,6 +56,10 @@ type Judge struct {
 	devices map[xidparse.PCI]*device
 	// hangs counts polls in a row in which no call came back at all.
 	hangs int
+	// short counts polls in a row that listed fewer GPUs than expected.
+	short int
+	// now is what the verdicts of the moment are made from.
+	now present
 	// switchless says that the fabric manager found no switch, in its present life.
 	switchless bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
@@ -81,6 +88,14 @@ type device struct {
 	Lost  int       `json:"-"`
 	Hung  int       `json:"-"`
 	State *GPUState `json:"-"`
+	// Missing counts polls in a row in which the bus listed the GPU and the
+	// driver did not. Witness is what the bus said last.
+	Missing int        `json:"-"`
+	Witness *BusDevice `json:"-"`
+	// Memory follows the error counters, the others how long a slowdown lasts.
+	// They begin anew with the agent, which errs on the careful side.
+	Memory              ecc.GPU   `json:"-"`
+	Hot, Braked, Narrow sustained `json:"-"`
 }
 
 // New makes a judge with nothing open.
@@ -138,11 +153,18 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 // for as long as its rule asks, or for a while after a person overruled it and
 // the driver does not bear it out.
 func (j *Judge) lapsed(now time.Time, e *episode) bool {
-	r := RuleFor(e.Class)
-	if e.Released && now.Sub(e.Last) >= appQuiet && !j.confirms(e) {
+	r := e.rule
+	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
 	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
+}
+
+// seenSince says whether the present has been asked about an episode's device
+// since the start, if anybody asks at all.
+func (j *Judge) seenSince(e *episode) bool {
+	d := j.devices[e.PCI]
+	return j.cfg.CleanPolls == 0 || d == nil || d.State != nil
 }
 
 func (j *Judge) released(id string) {
@@ -153,6 +175,7 @@ func (j *Judge) released(id string) {
 
 // Open gives the present verdict of every open episode, by opening time.
 func (j *Judge) Open() []Verdict {
+	j.gather()
 	var vs []Verdict
 	for _, e := range j.ordered() {
 		vs = append(vs, j.verdict(e))
@@ -184,6 +207,7 @@ func (j *Judge) Devices() []Device {
 // the verdicts that have changed.
 func (j *Judge) settle(now time.Time) []Verdict {
 	j.dirty = false
+	j.gather()
 	var vs []Verdict
 	var over []*episode
 	for _, e := range j.ordered() {
@@ -265,7 +289,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 	if e := j.open[k]; e != nil {
 		return e
 	}
-	e := &episode{ID: j.id(o), Class: c, PCI: pci, Opened: now, Instance: xidparse.Absent}
+	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Instance: xidparse.Absent}
 	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
 		e.Repeat = true
 	}
@@ -277,7 +301,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 // have found.
 func (j *Judge) id(o Observation) string {
 	boot := j.boot[:min(8, len(j.boot))]
-	if _, kernel := o.Fact.(Heard); kernel {
+	if h, ok := o.Fact.(Heard); ok && !h.ByDriver {
 		return fmt.Sprintf("%s-%d", boot, o.Sequence)
 	}
 	j.serial++

@@ -12,7 +12,9 @@ import (
 func (j *Judge) heard(now time.Time, o Observation, ev xidparse.Event) {
 	switch ev.Kind {
 	case xidparse.KindIdentity:
-		j.device(ev.PCI).UUID = ev.UUID
+		if !j.crowded(ev.PCI) {
+			j.device(ev.PCI).UUID = ev.UUID
+		}
 	case xidparse.KindXID:
 		if ev.Code == 154 {
 			j.told(now, o, ev)
@@ -37,9 +39,13 @@ func (j *Judge) heard(now time.Time, o Observation, ev xidparse.Event) {
 // fault counts a line towards its episode.
 func (j *Judge) fault(now time.Time, o Observation, c Class) {
 	ev := o.Fact.(Heard).Event
+	if j.crowded(ev.PCI) {
+		return
+	}
 	if ev.HasPCI && !c.IsSXid() {
 		j.device(ev.PCI)
 	}
+	c = j.bounded(ev.PCI, c)
 	e := j.episode(now, ev.PCI, c, o)
 	fresh, before := e.Count == 0, e.mark()
 	e.add(now, ev.Message)
@@ -119,10 +125,10 @@ func echoes(symptom, root *episode) bool {
 	if echo, settled := echoLink5(symptom, root); settled {
 		return echo
 	}
-	r := RuleFor(symptom.Class)
+	r := &symptom.rule
 	if symptom.PCI == root.PCI {
 		if symptom.Class == RecoveryAction {
-			return RuleFor(root.Class).Hardware // 154 may be printed before its companion
+			return root.rule.Hardware // 154 may be printed before its companion
 		}
 		if slices.Contains(r.EchoOf, root.Class) {
 			return true

@@ -80,7 +80,7 @@ func echoLink5(symptom, root *episode) (echo, settled bool) {
 	if !isLink5(symptom.Class) || symptom.Link5 == nil {
 		return false, false
 	}
-	if symptom.Link5.Action >= Reset && !RuleFor(root.Class).Floor {
+	if symptom.Link5.Action >= Reset && !root.rule.Floor {
 		return false, true
 	}
 	down := root.Class == XIDClass(149) && root.Link5 != nil && root.Link5.Action >= Reset

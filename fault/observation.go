@@ -3,6 +3,7 @@ package fault
 import (
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
@@ -24,7 +25,11 @@ type Observation struct {
 type Fact interface{ isFact() }
 
 // Heard is a line of the driver in the kernel log.
-type Heard struct{ Event xidparse.Event }
+type Heard struct {
+	Event xidparse.Event
+	// ByDriver: no line, but the driver's announcement of one.
+	ByDriver bool
+}
 
 // Service is what a service of the driver said, or systemd of it.
 type Service struct{ Event services.Event }
@@ -40,6 +45,8 @@ type Inventory struct {
 	// Driver is its version; empty is unknown.
 	Driver string
 	GPUs   []GPUState
+	// Bus is what the PCI bus lists; nil is unknown.
+	Bus []BusDevice
 }
 
 // GPUState is what the driver says of one GPU. What it did not say is unknown.
@@ -50,8 +57,29 @@ type GPUState struct {
 	Failed string
 	// Recovery is NVML's recovery action (field 230), nil when not known.
 	Recovery *int
-	// RemapPending and RemapFailed are the row remapper's flags.
-	RemapPending, RemapFailed xidparse.Answer
+	// Memory is what the poll says of the GPU's memory.
+	Memory ecc.Reading
+	// Slowed is why the clocks are held down.
+	Slowed Slowdown
+	// Width and Generation are of the PCIe link as it is, MaxWidth and
+	// MaxGeneration as it could be; 0 is unknown.
+	Width, MaxWidth, Generation, MaxGeneration int
+}
+
+// Slowdown is why a GPU's clocks are held down, as far as that is a fault.
+type Slowdown struct {
+	// Thermal: too hot, by the driver or the board. PowerBrake: the board was
+	// told to save power by its surroundings.
+	Thermal, PowerBrake bool
+}
+
+// BusDevice is one GPU as the PCI bus lists it, whatever the driver says.
+type BusDevice struct {
+	PCI xidparse.PCI
+	// Driver is the kernel driver that the GPU is bound to, empty for none.
+	Driver string
+	// Dead: the configuration space reads all ones.
+	Dead bool
 }
 
 // Hung is a driver call past its deadline. Device is zero when the call was

@@ -44,6 +44,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 			j.missed(now, pci, d)
 		}
 	}
+	j.bus(now, inv, listed)
 	for _, e := range j.open {
 		j.confirm(e)
 	}
@@ -91,12 +92,8 @@ func (j *Judge) poll(now time.Time, g GPUState) {
 	if g.Recovery != nil && (*g.Recovery != recoverNone || now.Sub(d.Told) > j.cfg.Fresh) {
 		j.arbiter(now, Observation{}, g.PCI, *g.Recovery, "")
 	}
-	if g.RemapFailed == xidparse.Yes {
-		j.present(now, g.PCI, RemapFailed)
-	}
-	if g.RemapPending == xidparse.Yes {
-		j.present(now, g.PCI, RemapPending)
-	}
+	j.memory(now, d, g)
+	j.slowdown(now, d, g)
 	for _, e := range j.open {
 		if e.PCI == g.PCI && !e.Class.IsSXid() {
 			j.clean(now, e, g)
@@ -127,13 +124,15 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 		return
 	}
 	cured := false
-	switch RuleFor(e.Class).Cure {
+	switch e.rule.Cure {
 	case CureReset:
 		cured = e.Rebooted || !e.Cured.IsZero()
 	case CureAnswers, CureAnswersOrReset:
 		cured = g.Recovery == nil || *g.Recovery == recoverNone
 	case CureRemapped:
-		cured = g.RemapPending == xidparse.No
+		cured = g.Memory.Pending != nil && !*g.Memory.Pending
+	case CureCalm:
+		cured = j.devices[g.PCI].Memory.Calm >= RuleFor(e.Class).Quiet
 	}
 	if cured && e.Cured.IsZero() {
 		e.Cured = now
@@ -158,12 +157,12 @@ func (j *Judge) seen(now time.Time, k key) {
 func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 	d.Lost++
 	for _, e := range j.open {
-		if e.PCI == pci && RuleFor(e.Class).Cure != CureQuiet {
+		if e.PCI == pci && e.rule.Cure != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}
 	if d.Lost >= lostLimit {
-		j.present(now, pci, GPULost)
+		j.shown(now, pci, GPULost)
 	}
 }
 
@@ -171,7 +170,7 @@ func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 func (j *Judge) hung(now time.Time, h Hung) {
 	if h.Device.PCI == (xidparse.PCI{}) {
 		if j.hangs++; j.hangs >= hungLimit {
-			j.present(now, xidparse.PCI{}, DriverHung)
+			j.shown(now, xidparse.PCI{}, DriverHung)
 		}
 		return
 	}
@@ -181,12 +180,12 @@ func (j *Judge) hung(now time.Time, h Hung) {
 	}
 	d.Hung++
 	for _, e := range j.open {
-		if e.PCI == h.Device.PCI && RuleFor(e.Class).Cure != CureQuiet {
+		if e.PCI == h.Device.PCI && e.rule.Cure != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}
 	if d.Hung >= hungLimit {
-		j.present(now, h.Device.PCI, DriverHung)
+		j.shown(now, h.Device.PCI, DriverHung)
 	}
 }
 
@@ -196,15 +195,15 @@ func (j *Judge) blind(now time.Time, b Blind) {
 	if b.Mismatch {
 		c = DriverMismatch
 	}
-	e := j.present(now, xidparse.PCI{}, c)
+	e := j.shown(now, xidparse.PCI{}, c)
 	if len(e.Evidence) == 0 {
 		e.Evidence = []string{b.Why}
 	}
 }
 
-// present opens or goes on with an episode that a poll shows. What is seen now
+// shown opens or goes on with an episode that a poll shows. What is seen now
 // needs no other proof.
-func (j *Judge) present(now time.Time, pci xidparse.PCI, c Class) *episode {
+func (j *Judge) shown(now time.Time, pci xidparse.PCI, c Class) *episode {
 	e := j.episode(now, pci, c, Observation{})
 	fresh := e.Count == 0
 	e.add(now, "")
@@ -227,9 +226,9 @@ func (j *Judge) confirms(e *episode) bool {
 	}
 	switch e.Class {
 	case XID64, RemapFailed:
-		return d.State.RemapFailed == xidparse.Yes
+		return d.State.Memory.Failed != nil && *d.State.Memory.Failed
 	case RemapPending:
-		return d.State.RemapPending == xidparse.Yes
+		return d.State.Memory.Pending != nil && *d.State.Memory.Pending
 	}
 	return false
 }

@@ -14,19 +14,38 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	}
 	switch {
 	case v.Radius >= Node:
-		v.Affected = j.node()
+		v.Affected = j.now.node
 	case v.Radius == Baseboard:
 		j.baseboard(e, v)
 	}
-	if e.PCI == (xidparse.PCI{}) && v.Acts() {
+	if e.Class == DriverHung && e.PCI == (xidparse.PCI{}) {
 		v.GPUs = v.Affected
 	}
-	for _, other := range j.open {
-		if other.PCI != e.PCI && j.rootOf(other) == e && !other.Class.IsSXid() && other.PCI != (xidparse.PCI{}) {
-			v.Victims = append(v.Victims, j.named(other.PCI))
+	v.Victims = append(v.Victims, j.now.victims[e.key()]...)
+	sortDevices(v.Victims)
+}
+
+// present is what every verdict of one moment is made from: it is gathered
+// once, since a log of many nodes may name thousands of GPUs.
+type present struct {
+	// known are the GPUs that were named, node those of the node.
+	known, node []Device
+	// victims are the GPUs that only echo, by their root.
+	victims map[key][]Device
+}
+
+// gather makes the present anew.
+func (j *Judge) gather() {
+	j.now = present{known: j.Devices(), victims: map[key][]Device{}}
+	if j.now.node = j.now.known; j.cfg.Topology != nil {
+		j.now.node = j.all(j.cfg.Topology.Node(j.heardOf()))
+	}
+	for _, e := range j.open {
+		root := j.rootOf(e)
+		if root != nil && e.PCI != root.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {
+			j.now.victims[root.key()] = append(j.now.victims[root.key()], j.named(e.PCI))
 		}
 	}
-	sortDevices(v.Victims)
 }
 
 // named gives a device with its UUID, where that is known.
@@ -38,25 +57,17 @@ func (j *Judge) named(pci xidparse.PCI) Device {
 	return d
 }
 
-// node gives the GPUs of the node, those that only the topology knows too.
-func (j *Judge) node() []Device {
-	if j.cfg.Topology == nil {
-		return j.Devices()
-	}
-	return j.all(j.cfg.Topology.Node(j.heardOf()))
-}
-
 // baseboard names the GPUs that share NVSwitches with an episode's device. A
 // GPU that shares none is by itself; a switch that is on no board is the node's.
 func (j *Judge) baseboard(e *episode, v *Verdict) {
 	t := j.cfg.Topology
 	switch {
 	case t == nil:
-		v.Affected = j.Devices()
+		v.Affected = j.now.known
 	case e.Class.IsSXid():
 		gpus, ok := t.Switched(j.heardOf())
 		if v.Affected = j.all(gpus); !ok {
-			v.Radius, v.Affected = Node, j.node()
+			v.Radius, v.Affected = Node, j.now.node
 		}
 	default:
 		if board := t.Baseboard(nvlink.Address(e.PCI), j.heardOf()); len(board) > 0 {

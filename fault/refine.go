@@ -13,13 +13,16 @@ import (
 // verdict says what is held of an episode now. The rule comes first, then the
 // text refines it, then the arbiter, then the root, then the want of proof.
 func (j *Judge) verdict(e *episode) Verdict {
-	r := RuleFor(e.Class)
+	r := &e.rule
 	v := Verdict{
 		ID: e.ID, Class: e.Class, Radius: r.Radius, Action: r.Action, Later: r.Later,
 		Diag: r.Diag, Hard: r.Hard, Drain: r.Drain, Hardware: r.Hardware,
 		Count: e.Count, Opened: e.Opened, Evidence: slices.Clone(e.Evidence),
 	}
 	why := []string{r.Title}
+	if w := j.devices[e.PCI].witness(); w != "" && (e.Class == XID79 || e.Class == GPULost) {
+		why = append(why, w)
+	}
 	why = append(why, refineMemory(e, &v)...)
 	why = append(why, refineAskers(e)...)
 	why = append(why, refineSuspect(e, &v)...)
@@ -31,8 +34,11 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	if e.PCI == (xidparse.PCI{}) {
 		v.Radius = Node
+		if e.Class == GPUCountShort {
+			why = []string{"the driver lists fewer GPUs than the node must have"}
+		}
 		if e.Class == GSPTimeout {
-			v.Action = Hold
+			v.Action, v.Hard, v.Drain, v.Diag = Hold, false, DrainNever, 0
 			why = append(why, "the text names no GPU, and none is guessed")
 		}
 	}
@@ -41,9 +47,13 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	if !e.Cured.IsZero() && v.Acts() {
 		v.Action = Cordon
-		why = append(why, RuleFor(e.Class).Cure.String()+": watched until it has stayed so")
+		why = append(why, r.Cure.String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
+	if e.Class == GPUCountShort && len(v.GPUs) > 0 && v.GPUs[0].UUID == "" {
+		v.Action, v.Hard, v.Drain, v.Diag = Hold, false, DrainNever, 0
+		why = append(why, "nor has it since this agent knows the node: it may be hidden on purpose")
+	}
 	if root := j.rootOf(e); root != nil {
 		v.Root = root.ID
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
@@ -145,7 +155,7 @@ func (j *Judge) refineArbiter(e *episode, v *Verdict) []string {
 		return nil
 	}
 	wanted, why := arbiterAction(d.Arbiter)
-	if RuleFor(e.Class).Floor && wanted < v.Action || v.Action == Replace {
+	if e.rule.Floor && wanted < v.Action || v.Action == Replace {
 		return []string{fmt.Sprintf("%s, which is not enough", why)}
 	}
 	if e.Class == DriverHung && wanted == Reset {

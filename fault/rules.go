@@ -18,7 +18,7 @@ type Rule struct {
 	Drain Drain
 	Diag  int
 	Cure  Cure
-	// Quiet belongs to CureQuiet.
+	// Quiet belongs to CureQuiet and CureCalm.
 	Quiet time.Duration
 	// Hardware is false where only a program is to blame.
 	Hardware bool
@@ -28,12 +28,16 @@ type Rule struct {
 	EchoOf []Class
 	// EchoAnywhere lists such classes on any GPU of the node.
 	EchoAnywhere []Class
+	// known is false for a code that no catalogue has.
+	known bool
 }
 
 const (
 	day = 24 * time.Hour
 	// appQuiet ends the episode of a program's own fault.
 	appQuiet = time.Hour
+	// goneFor ends what a poll has seen and does not see any more.
+	goneFor = 10 * time.Minute
 )
 
 var rules = []Rule{
@@ -65,6 +69,23 @@ var rules = []Rule{
 		EchoOf: []Class{XID48, XID95, XID64}},
 	{Class: XID94, Title: "contained memory error", Hardware: true,
 		Radius: Process, Action: Record, Cure: CureQuiet, Quiet: day, EchoOf: []Class{XID48, XID95}},
+	{Class: ECCStorm, Title: "corrected memory errors come in a storm", Hardware: true, Floor: true,
+		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 3, Cure: CureCalm, Quiet: day},
+	{Class: ECCUnreadable, Title: "the error counters answer with an error", Hardware: true,
+		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 3, Cure: CureAnswers,
+		EchoOf: []Class{XID79, GPULost, XID119, XID48, XID95}},
+	{Class: SRAMThreshold, Title: "the SRAM has had too many errors", Hardware: true, Floor: true,
+		Radius: GPU, Action: Replace, Drain: DrainWhenIdle, Diag: 3, Cure: CurePerson},
+	{Class: SparesLow, Title: "few spare rows are left in a memory bank",
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},
+	{Class: Thermal, Title: "clocks held down by heat", Hardware: true,
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+	{Class: PowerBrake, Title: "clocks held down by the power brake", Hardware: true,
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+	{Class: PCIeDegraded, Title: "the PCIe link runs below its width or speed", Hardware: true,
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+	{Class: GPUCountShort, Title: "a GPU is there and the driver does not list it", Hard: true, Hardware: true, Floor: true,
+		Radius: Node, Action: Reboot, Drain: DrainNow, Diag: 3, Cure: CureAnswers, EchoOf: []Class{XID79, GPULost, InitFailed, XID119, XID120}},
 	{Class: InitFailed, Title: "the driver could not initialise the GPU", Hardware: true,
 		Radius: GPU, Action: Hold, Cure: CureAnswers, EchoOf: []Class{XID79, GPULost, XID119, XID120}},
 	{Class: DriverHung, Title: "a driver call does not return", Hard: true, Hardware: true,
@@ -86,6 +107,7 @@ func Rules() []Rule { return slices.Clone(rules) }
 func RuleFor(c Class) Rule {
 	for _, r := range rules {
 		if r.Class == c {
+			r.known = true
 			return r
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
@@ -30,8 +31,10 @@ var update = flag.Bool("update", false, "rewrite the expected verdicts; commit t
 //	                              (started, failed) of it
 //	+0s   boot ID                 this boot's id
 //	+0s   gpus ADDRESS…           the node's GPUs, for poll
-//	+5s   poll [ADDRESS=STATE…]   lost, failed, recovery:N, pending, remap-failed
-//	+5s   polls N EVERY           N clean polls
+//	+0s   bus ADDRESS=DRIVER[,dead]…   what the PCI bus lists, for poll
+//	+0s   expect N                how many GPUs the node must have; comes first
+//	+5s   poll [ADDRESS=STATE…]   lost, failed, recovery:N, … (see set)
+//	+5s   polls N EVERY [ADDRESS=STATE…]   N polls alike
 //	+5s   hung ADDRESS CALL       a call past its deadline
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
 //	+5s   released ID             a person put the node back to service
@@ -75,6 +78,7 @@ type stage struct {
 	now   time.Time
 	seq   uint64
 	gpus  []xidparse.PCI
+	bus   []BusDevice
 	// swapped counts how often all GPUs were exchanged for new ones.
 	swapped int
 	out     strings.Builder
@@ -113,7 +117,7 @@ func (s *stage) do(n int, word, text string) {
 		if !ok {
 			s.t.Fatalf("line %d: not the driver's: %q", n, text)
 		}
-		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{ev}})
+		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{Event: ev}})
 	case "late":
 		number, text, _ := strings.Cut(text, " ")
 		seq, err := strconv.ParseUint(number, 10, 64)
@@ -121,7 +125,7 @@ func (s *stage) do(n int, word, text string) {
 		if err != nil || !ok {
 			s.t.Fatalf("line %d: not a number and the driver's line: %q", n, text)
 		}
-		s.step(Observation{Sequence: seq, Late: true, Fact: Heard{ev}})
+		s.step(Observation{Sequence: seq, Late: true, Fact: Heard{Event: ev}})
 	case "service":
 		s.step(Observation{Fact: Service{s.said(n, text)}})
 	case "gpus":
@@ -131,16 +135,27 @@ func (s *stage) do(n int, word, text string) {
 	case "poll":
 		s.step(Observation{Fact: s.inventory(n, text)})
 	case "polls":
-		count, every, _ := strings.Cut(text, " ")
-		times, _ := strconv.Atoi(count)
-		d, err := time.ParseDuration(every)
+		f := append(strings.Fields(text), "", "")
+		times, _ := strconv.Atoi(f[0])
+		d, err := time.ParseDuration(f[1])
 		if err != nil {
 			s.t.Fatalf("line %d: %v", n, err)
 		}
 		for range times {
-			s.step(Observation{Fact: s.inventory(n, "")})
+			s.step(Observation{Fact: s.inventory(n, strings.Join(f[2:], " "))})
 			s.now = s.now.Add(d)
 		}
+	case "bus":
+		s.bus = nil
+		for _, f := range strings.Fields(text) {
+			address, what, _ := strings.Cut(f, "=")
+			driver, dead, _ := strings.Cut(what, ",")
+			s.bus = append(s.bus, BusDevice{PCI: s.pci(n, address), Driver: driver, Dead: dead == "dead"})
+		}
+	case "expect":
+		cfg := testConfig
+		cfg.Expect, _ = strconv.Atoi(text)
+		s.judge = New(cfg)
 	case "hung":
 		address, call, _ := strings.Cut(text, " ")
 		s.step(Observation{Fact: Hung{Device: Device{PCI: s.pci(n, address)}, Call: call, For: 10 * time.Second}})
@@ -173,38 +188,76 @@ func (s *stage) pci(n int, text string) xidparse.PCI {
 	return p
 }
 
+// inventory is a poll: every GPU in order, but for those that text names, as
+// ADDRESS=STATE[,STATE…].
 func (s *stage) inventory(n int, text string) Inventory {
-	var inv Inventory
+	inv := Inventory{Bus: s.bus}
 	state := map[xidparse.PCI]string{}
 	for _, f := range strings.Fields(text) {
 		address, what, _ := strings.Cut(f, "=")
 		state[s.pci(n, address)] = what
 	}
 	for i, p := range s.gpus {
-		none := 0
-		g := GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i+10*s.swapped)}, Recovery: &none,
-			RemapPending: xidparse.No, RemapFailed: xidparse.No}
-		switch what, number, _ := strings.Cut(state[p], ":"); what {
-		case "", "ok":
-		case "gone":
-			continue
-		case "lost":
-			g.Lost = true
-		case "failed":
-			g.Failed = "unknown error"
-		case "recovery":
-			n, _ := strconv.Atoi(number)
-			g.Recovery = &n
-		case "pending":
-			g.RemapPending = xidparse.Yes
-		case "remap-failed":
-			g.RemapFailed = xidparse.Yes
-		default:
-			s.t.Fatalf("line %d: unknown state %q", n, what)
+		g := healthyGPU(p, i+10*s.swapped)
+		gone := false
+		for _, what := range strings.Split(state[p], ",") {
+			if what == "gone" {
+				gone = true
+			} else if !set(&g, what) {
+				s.t.Fatalf("line %d: unknown state %q", n, what)
+			}
 		}
-		inv.GPUs = append(inv.GPUs, g)
+		if !gone {
+			inv.GPUs = append(inv.GPUs, g)
+		}
 	}
 	return inv
+}
+
+func healthyGPU(p xidparse.PCI, i int) GPUState {
+	none, no, zero, busy, banks := 0, false, uint64(0), true, 0
+	return GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i)}, Recovery: &none,
+		Memory: ecc.Reading{Corrected: &zero, Uncorrected: &zero, Threshold: &no, Pending: &no, Failed: &no, LowBanks: &banks, Busy: &busy},
+		Width:  16, MaxWidth: 16, Generation: 5, MaxGeneration: 5}
+}
+
+// set puts a GPU into a state; false where there is no such state.
+func set(g *GPUState, what string) bool {
+	word, text, _ := strings.Cut(what, ":")
+	number, _ := strconv.Atoi(text)
+	count, yes := uint64(number), true
+	switch word {
+	case "", "ok":
+	case "lost":
+		g.Lost = true
+	case "failed":
+		g.Failed = "unknown error"
+	case "recovery":
+		g.Recovery = &number
+	case "pending":
+		g.Memory.Pending = &yes
+	case "remap-failed":
+		g.Memory.Failed = &yes
+	case "corrected":
+		g.Memory.Corrected = &count
+	case "uncorrected":
+		g.Memory.Uncorrected = &count
+	case "sram":
+		g.Memory.Threshold = &yes
+	case "low-banks":
+		g.Memory.LowBanks = &number
+	case "ecc-error":
+		g.Memory.Corrected, g.Memory.Uncorrected, g.Memory.Error = nil, nil, true
+	case "hot":
+		g.Slowed.Thermal = true
+	case "braked":
+		g.Slowed.PowerBrake = true
+	case "width":
+		g.Width = number
+	default:
+		return false
+	}
+	return true
 }
 
 func (s *stage) step(o Observation) { s.print(s.judge.Step(s.now, o)) }

@@ -20,7 +20,7 @@ func (j *Judge) service(now time.Time, ev services.Event) {
 		j.switchless = true // and its failure, which follows, is none
 	case services.KindMismatch, services.KindFailed:
 		if !j.switchless {
-			e := j.present(now, xidparse.PCI{}, FabricManagerDead)
+			e := j.shown(now, xidparse.PCI{}, FabricManagerDead)
 			if len(e.Evidence) < evidenceLines {
 				e.Evidence = append(e.Evidence, ev.Text)
 			}

@@ -67,6 +67,7 @@ func Restore(cfg Config, data []byte) (*Judge, error) {
 		if i < len(s.Said) {
 			e.said = s.Said[i]
 		}
+		e.rule = RuleFor(e.Class)
 		j.open[e.key()] = e
 	}
 	for _, p := range s.Past {

@@ -42,11 +42,11 @@ type Verdict struct {
 // Acts says whether the verdict takes the node out of service.
 func (v Verdict) Acts() bool { return v.Action.Cordons() }
 
-// same says whether two verdicts would be told in the same words: the count
-// and the evidence may differ.
+// same says whether two verdicts would be told in the same words: the count,
+// the evidence and the GPUs known to be inside may grow without news.
 func (v Verdict) same(w Verdict) bool {
 	return v.ID == w.ID && v.Class == w.Class && v.Radius == w.Radius && v.Action == w.Action &&
 		v.Diag == w.Diag && v.Hard == w.Hard && v.Drain == w.Drain && v.Later == w.Later &&
 		v.Root == w.Root && v.Reason == w.Reason && v.Closed == w.Closed &&
-		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Affected, w.Affected) && slices.Equal(v.Victims, w.Victims)
+		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Victims, w.Victims)
 }

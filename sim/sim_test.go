@@ -124,7 +124,7 @@ func TestFields(t *testing.T) {
 		{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION},
 		{FieldId: nvml.FI_DEV_REMAPPED_PENDING},
 		{FieldId: nvml.FI_DEV_REMAPPED_FAILURE},
-		{FieldId: nvml.FI_DEV_ECC_CURRENT}, // not simulated yet: it says so
+		{FieldId: nvml.FI_DEV_TOTAL_ENERGY_CONSUMPTION}, // not simulated: it says so
 	}
 	check(t, "fields", dev.GetFieldValues(fields), nvml.SUCCESS)
 	want := []struct {

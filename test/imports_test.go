@@ -34,7 +34,7 @@ type rule struct {
 var rules = []rule{
 	{folder: "cmd", may: []string{everything}},
 	{folder: "internal/agent", may: []string{everything}},
-	{folder: "internal/config", may: []string{"collector/kernlog", "fault", "remediate"}},
+	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/httpd", may: []string{"internal/agent"}},
@@ -57,7 +57,7 @@ var rules = []rule{
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
 	{folder: "test", may: []string{"test", "sim"}},
 	{folder: "test/journald"},
-	{folder: "test/daemontest", may: []string{"test/process", "sim", "internal/config", "internal/agent"}},
+	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},
 }
 
 // owners are the folders that alone may import what gives a power.

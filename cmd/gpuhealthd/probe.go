@@ -24,6 +24,7 @@ func probeCommand() *cobra.Command {
 		},
 	}
 	nvml.Flags().DurationVar(&cfg.Period, "period", 5*time.Second, "time between two polls")
+	nvml.Flags().DurationVar(&cfg.SlowPeriod, "slow-period", time.Minute, "time between two polls that ask for what rarely changes too")
 	nvml.Flags().DurationVar(&cfg.Deadline, "deadline", 3*time.Second, "how long one driver call may take")
 	cmd.AddCommand(nvml, probeJournalCommand())
 	return cmd

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
@@ -95,15 +96,20 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
 		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation)},
-		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Fresh: 2 * time.Duration(cfg.NVML.Period)},
+		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period)},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Actuator:  logact.New(log),
 	}
-	if cfg.NVML.Enabled {
-		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), Deadline: time.Duration(cfg.NVML.Deadline),
+	if !cfg.NVML.Enabled {
+		opts.Judge.CleanPolls = 0 // nobody polls: the kernel log has the last word
+	} else {
+		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
 			Lock: filepath.Dir(cfg.State.Path)})
+	}
+	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
+		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
 		return opts, nil

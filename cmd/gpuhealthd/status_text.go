@@ -24,7 +24,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
 	trouble := ""
 	if s.API != nil {
-		trouble = s.API.Error
+		trouble = fmt.Sprintf("%s; %d events waiting", s.API.Error, s.Waiting)
 	}
 	fmt.Fprintf(out, "API       %s\n", works(style, trouble, fmt.Sprintf("in order, %d events waiting", s.Waiting)))
 	gpuTable(out, s)
@@ -90,7 +90,17 @@ func works(style replay.Style, trouble, fine string) string {
 	return style.Good(fine)
 }
 
-func ago(now, then time.Time) string { return now.Sub(then).Round(time.Second).String() + " ago" }
+// ago says 2h and not 2h0m0s.
+func ago(now, then time.Time) string {
+	text := now.Sub(then).Round(time.Second).String()
+	if short, whole := strings.CutSuffix(text, "m0s"); whole {
+		text = strings.TrimSuffix(short+"m", "h0m")
+		if !strings.HasSuffix(text, "m") {
+			text += "h"
+		}
+	}
+	return text + " ago"
+}
 
 func gpuTable(out io.Writer, s agent.Status) {
 	if len(s.GPUs) == 0 {

@@ -14,14 +14,17 @@ type Config struct {
 	// stuck. Nothing is written there: it may be on a disk that is full or read
 	// only. Empty is no such protection.
 	Lock string
-	// Period is between polls, 5 s if 0. Deadline is for one driver call, 3 s
-	// if 0.
-	Period, Deadline time.Duration
+	// Period is between polls, 5 s if 0; SlowPeriod between those of what rarely
+	// changes, 1 min if 0. Deadline is for one driver call, 3 s if 0.
+	Period, SlowPeriod, Deadline time.Duration
 }
 
 func (cfg Config) withDefaults() Config {
 	if cfg.Period == 0 {
 		cfg.Period = 5 * time.Second
+	}
+	if cfg.SlowPeriod == 0 {
+		cfg.SlowPeriod = time.Minute
 	}
 	if cfg.Deadline == 0 {
 		cfg.Deadline = 3 * time.Second
@@ -33,5 +36,5 @@ func (cfg Config) command() []string {
 	if len(cfg.Command) > 0 {
 		return cfg.Command
 	}
-	return []string{"", "probe", "nvml", "--period", cfg.Period.String(), "--deadline", cfg.Deadline.String()}
+	return []string{"", "probe", "nvml", "--period", cfg.Period.String(), "--slow-period", cfg.SlowPeriod.String(), "--deadline", cfg.Deadline.String()}
 }

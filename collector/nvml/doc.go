@@ -4,8 +4,9 @@
 // a process that has the library open blocks the very reset it asked for.
 //
 // The two speak JSON lines. The child writes one Report a line; the parent
-// writes a line for each poll that it wants at once, and closes the child's
-// standard input to end it. This package holds the Report and the parent's side
+// writes a word a line: "poll" for a full poll at once, "close" to have the library
+// shut down, before a reset, and "open" to go on. It closes the child's standard
+// input to end it. This package holds the Report and the parent's side
 // and needs no cgo.
 //
 // What the child cannot say itself, the parent says in the same vocabulary: that

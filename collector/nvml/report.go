@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/child"
-	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // ProtocolVersion is the version that both sides write as "v". Unknown fields
@@ -21,6 +20,8 @@ const (
 	KindInventory Kind = "inventory"
 	KindHung      Kind = "hung"
 	KindFailed    Kind = "failed"
+	KindXID       Kind = "xid"
+	KindClosed    Kind = "closed"
 	KindDied      Kind = "died"
 )
 
@@ -32,61 +33,9 @@ type Report struct {
 	Inventory *Inventory `json:"inventory,omitempty"`
 	Hung      *Hung      `json:"hung,omitempty"`
 	Failed    *Error     `json:"failed,omitempty"`
+	XID       *XID       `json:"xid,omitempty"`
+	Closed    *Closed    `json:"closed,omitempty"`
 	Died      *Died      `json:"died,omitempty"`
-}
-
-// Inventory is one poll of every GPU that the driver lists.
-type Inventory struct {
-	// Driver and NVML are versions, such as 570.195.03; empty is unknown.
-	Driver string `json:"driver"`
-	NVML   string `json:"nvml"`
-	// GPUs has one entry for each index that the driver counted when the child
-	// began, also for those that could not be asked.
-	GPUs []GPU `json:"gpus"`
-}
-
-// Identity is what a GPU is known by. All of it is unknown while UUID is empty:
-// the GPU could not be asked since the child began.
-type Identity struct {
-	UUID string       `json:"uuid,omitempty"`
-	PCI  xidparse.PCI `json:"pci,omitzero"`
-	// Serial and Name are empty where the board does not tell.
-	Serial string `json:"serial,omitempty"`
-	Name   string `json:"name,omitempty"`
-	// Minor is N of /dev/nvidiaN; nil is unknown.
-	Minor *int `json:"minor,omitempty"`
-}
-
-// GPU is one GPU at one poll. A nil pointer is unknown: not asked, not supported
-// by this driver or GPU, or not answered (then Error or Stuck says so).
-type GPU struct {
-	// Index is NVML's, from 0. It names nothing beyond this child's life.
-	Index int `json:"index"`
-	Identity
-	// MIG is whether MIG mode is on.
-	MIG *bool `json:"mig,omitempty"`
-	// Recovery is NVML's field 230, what the driver wants done: 0 nothing, 1
-	// GPU reset, 2 node reboot, 3 drain P2P, 4 drain and reset, 5 recover the
-	// IMEX domain, 6 bus reset, 7 system reboot.
-	Recovery *int `json:"recovery,omitempty"`
-	// Remap is the state of row remapping.
-	Remap *Remap `json:"remap,omitempty"`
-	// Lost: the driver says that the GPU is off the bus (NVML error 15).
-	Lost bool `json:"lost,omitempty"`
-	// Stuck is the call that has not returned within its deadline. While it is
-	// set the GPU is not asked again and the values are of no poll.
-	Stuck string `json:"stuck,omitempty"`
-	// Error is the first call that failed in this poll, lost GPUs included. "Not
-	// supported" is no failure.
-	Error *Error `json:"error,omitempty"`
-}
-
-// Remap is the state of a GPU's row remapping.
-type Remap struct {
-	// Pending: rows wait for a reset to be remapped.
-	Pending bool `json:"pending"`
-	// Failed: a remapping failed at some time in the board's life.
-	Failed bool `json:"failed"`
 }
 
 // Error is a call that answered with an error, or another thing that failed.
@@ -124,6 +73,34 @@ type Hung struct {
 	Seconds float64 `json:"seconds"`
 }
 
+// XID is an event of the driver's event set: the code of a kernel log line, and
+// nothing of its text.
+type XID struct {
+	Code int `json:"code"`
+	// UUID names the GPU; empty where it could not be asked since the child
+	// began.
+	UUID string `json:"uuid,omitempty"`
+	// GI and CI are the MIG instance's; nil where the event is about none.
+	GI *int `json:"gi,omitempty"`
+	CI *int `json:"ci,omitempty"`
+	// Count is how many of these came since the last report, at least 1.
+	Count int `json:"count"`
+}
+
+// Closed says that the child was asked to let go of the GPUs, and whether it
+// has. It is repeated every period until the child is asked to open again.
+type Closed struct {
+	// Stuck is the call that keeps the library from being shut down; empty: it
+	// is shut down. When the call returns, that follows.
+	Stuck string `json:"stuck,omitempty"`
+	// Open are the driver's device files that the child still has open. With
+	// none, and nothing stuck, the child is in the way of no reset.
+	Open []string `json:"open,omitempty"`
+}
+
+// Free says that the child has nothing of the GPUs open.
+func (c Closed) Free() bool { return c.Stuck == "" && len(c.Open) == 0 }
+
 // Died is the end of a child that nobody asked to end.
 type Died = child.Died
 
@@ -137,6 +114,14 @@ func HungReport(h Hung) Report { return Report{V: ProtocolVersion, Kind: KindHun
 
 // FailedReport wraps a failure.
 func FailedReport(e Error) Report { return Report{V: ProtocolVersion, Kind: KindFailed, Failed: &e} }
+
+// XIDReport wraps an XID.
+func XIDReport(x XID) Report { return Report{V: ProtocolVersion, Kind: KindXID, XID: &x} }
+
+// ClosedReport wraps the answer to a wish to close.
+func ClosedReport(c Closed) Report {
+	return Report{V: ProtocolVersion, Kind: KindClosed, Closed: &c}
+}
 
 func diedReport(d Died) Report { return Report{V: ProtocolVersion, Kind: KindDied, Died: &d} }
 
@@ -165,6 +150,8 @@ func parseReport(line []byte) (Report, error) {
 		KindInventory: r.Inventory != nil,
 		KindHung:      r.Hung != nil,
 		KindFailed:    r.Failed != nil,
+		KindXID:       r.XID != nil,
+		KindClosed:    r.Closed != nil,
 	}
 	if !part[r.Kind] {
 		return Report{}, fmt.Errorf("child's line %.80q: field kind: %q is unknown or its part is missing", line, r.Kind)
@@ -183,5 +170,5 @@ func (r Report) inCall() bool {
 		}
 		return false
 	}
-	return r.Kind == KindHung
+	return r.Kind == KindHung || r.Kind == KindClosed && r.Closed.Stuck != ""
 }

@@ -23,6 +23,18 @@ var wire = []Report{
 		{Index: 1, Lost: true, Error: &Error{Op: "nvmlDeviceGetHandleByIndex", Code: 15, Text: "GPU is lost"}},
 		{Index: 2, Identity: Identity{UUID: "GPU-2"}, Stuck: "nvmlDeviceGetName"},
 	}}),
+	InventoryReport(Inventory{
+		GPUs: []GPU{{
+			ECC:         ECC{Enabled: ptr(true), Volatile: Counts{DRAMCorrected: ptr(uint64(9_600_000_000))}},
+			Temperature: Temperature{Margin: ptr(-3)},
+			Instances:   []Instance{{UUID: "MIG-1", GI: 7, Profile: "1g.10gb"}},
+			Failed:      map[Value]int{ValueECCSRAM: 999, ValueTemperature: Impossible},
+		}},
+		Calls: []Cost{{Name: "nvmlInit", Count: 1, Seconds: 0.25}}, Fields: []Cost{{Name: "230", Count: 8}},
+	}),
+	XIDReport(XID{Code: 94, UUID: "GPU-1", GI: ptr(7), CI: ptr(0), Count: 3}),
+	ClosedReport(Closed{}),
+	ClosedReport(Closed{Stuck: "nvmlShutdown", Open: []string{"/dev/nvidiactl"}}),
 	HungReport(Hung{Call: "nvmlDeviceGetName", Index: ptr(0), UUID: "GPU-1", Seconds: 3.5}),
 	HungReport(Hung{Call: "nvmlInit", Seconds: 3}),
 	FailedReport(Error{Op: "nvmlInit", Code: 18, Text: "Driver/library version mismatch"}),

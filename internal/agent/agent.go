@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -40,11 +41,13 @@ type hearer interface {
 
 // Options are what an Agent is made of.
 type Options struct {
-	Log      *slog.Logger
-	Policy   remediate.Policy
-	Judge    fault.Config
-	Kernel   kernlog.Config
-	Driver   Driver
+	Log    *slog.Logger
+	Policy remediate.Policy
+	Judge  fault.Config
+	Kernel kernlog.Config
+	Driver Driver
+	// Bus lists the GPUs on the PCI bus; nil where nobody asks it.
+	Bus      func() ([]pci.Device, error)
 	Actuator Actuator
 	// Watcher may be nil.
 	Watcher Watcher

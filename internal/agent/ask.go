@@ -1,15 +1,12 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
 
@@ -18,19 +15,25 @@ const errMismatch = 18
 
 // ask turns the child's reports into facts.
 func (a *Agent) ask(ctx context.Context) func(nvml.Report) {
-	return func(r nvml.Report) { a.core.tell(ctx, asked{r}) }
+	return func(r nvml.Report) {
+		m := asked{report: r}
+		if a.opts.Bus != nil && r.Kind != nvml.KindXID {
+			m.bus, m.busError = a.opts.Bus()
+		}
+		a.core.tell(ctx, m)
+	}
 }
 
 // answer handles one report of the child.
-func (c *core) answer(now time.Time, r nvml.Report) {
-	switch r.Kind {
+func (c *core) answer(now time.Time, m asked) {
+	c.scanned(m)
+	switch r := m.report; r.Kind {
 	case nvml.KindInventory:
-		c.answered = now
-		c.memory.inventory.Update(*r.Inventory)
-		c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
-		c.sources.GPUs = answering(*r.Inventory)
-		c.hangs(stuck(*r.Inventory))
-		c.step(now, fault.Inventory{Driver: r.Inventory.Driver, GPUs: append(states(*r.Inventory), c.memory.dead(*r.Inventory)...)})
+		c.listed(now, *r.Inventory, m.bus)
+	case nvml.KindXID:
+		c.echoes.announce(now, *r.XID, &c.memory.inventory)
+	case nvml.KindClosed:
+		// It was asked to let go of the GPUs; whoever asked is answered.
 	case nvml.KindHung:
 		if r.Hung.Index != nil || c.unanswered(now, r.Hung.Call+" does not return") {
 			c.step(now, hung(*r.Hung, &c.memory.inventory))
@@ -43,8 +46,39 @@ func (c *core) answer(now time.Time, r nvml.Report) {
 	}
 }
 
+// listed takes in one whole poll.
+func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
+	c.answered = now
+	c.memory.inventory.Update(inv)
+	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
+	c.sources.GPUs = answering(inv)
+	c.hangs(stuck(inv))
+	c.metrics.asked(inv)
+	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), c.memory.dead(inv)...)}
+	for _, d := range bus {
+		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
+	}
+	c.step(now, f)
+}
+
+// scanned takes in what the PCI bus lists. A node without a GPU has no driver
+// to be blind to.
+func (c *core) scanned(m asked) {
+	if m.busError != nil && !c.busFailed {
+		c.log.Warn("the PCI bus cannot be read", "error", m.busError)
+	}
+	c.busFailed = m.busError != nil
+	if c.opts.Bus != nil && m.report.Kind != nvml.KindXID {
+		c.gpuless = m.busError == nil && len(m.bus) == 0
+	}
+}
+
 // blind takes in that the driver cannot be asked.
 func (c *core) blind(now time.Time, why string, mismatch bool) {
+	if c.gpuless {
+		c.silent = "no GPU of NVIDIA's on the PCI bus: nothing to watch"
+		return
+	}
 	if c.unanswered(now, why) || mismatch {
 		c.sources.Blind = why
 		c.step(now, fault.Blind{Why: why, Mismatch: mismatch})
@@ -97,57 +131,4 @@ func died(d nvml.Died) string {
 		return "the driver library ended the child: " + d.Signal
 	}
 	return "the NVML child ended by itself"
-}
-
-// states gives a poll's answers in the judge's words. A GPU that was never
-// identified is nobody's device, and is left out.
-func states(inv nvml.Inventory) []fault.GPUState {
-	var out []fault.GPUState
-	for _, g := range inv.GPUs {
-		if g.UUID == "" {
-			continue
-		}
-		s := fault.GPUState{Device: fault.Device{PCI: g.PCI, UUID: g.UUID}, Lost: g.Lost, Recovery: g.Recovery}
-		switch {
-		case g.Stuck != "":
-			s.Failed = g.Stuck + " does not return"
-		case g.Error != nil && !g.Lost:
-			s.Failed = g.Error.Error()
-		}
-		if g.Remap != nil {
-			s.RemapPending, s.RemapFailed = fault.AnswerOf(&g.Remap.Pending), fault.AnswerOf(&g.Remap.Failed)
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// stuck names the calls on single GPUs that do not return.
-func stuck(inv nvml.Inventory) (calls []string) {
-	for _, g := range inv.GPUs {
-		if g.Stuck != "" {
-			calls = append(calls, fmt.Sprintf("%s on %s", g.Stuck, cmp.Or(g.UUID, "GPU "+strconv.Itoa(g.Index))))
-		}
-	}
-	return calls
-}
-
-// answering gives the GPUs that can be counted on to have answered.
-func answering(inv nvml.Inventory) []fault.Device {
-	var out []fault.Device
-	for _, s := range states(inv) {
-		if !s.Lost && s.Failed == "" {
-			out = append(out, s.Device)
-		}
-	}
-	return out
-}
-
-// hung gives a call past its deadline in the judge's words.
-func hung(h nvml.Hung, known *inventory.Map) fault.Hung {
-	f := fault.Hung{Call: h.Call, For: time.Duration(h.Seconds * float64(time.Second))}
-	if g, ok := known.ByUUID(h.UUID); ok {
-		f.Device = fault.Device{PCI: g.PCI, UUID: g.UUID}
-	}
-	return f
 }

@@ -20,7 +20,7 @@ func BenchmarkRest(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		now = now.Add(tickEvery)
 		if n%5 == 0 {
-			s.core.take(now, asked{inventoryOf()})
+			s.core.take(now, asked{report: inventoryOf()})
 		}
 		s.core.tick(now)
 	}
@@ -33,14 +33,14 @@ func BenchmarkRestWithHistory(b *testing.B) {
 	s.make()
 	defer s.core.memory.end()
 	now := time.Now()
-	s.core.take(now, asked{inventoryOf()})
+	s.core.take(now, asked{report: inventoryOf()})
 	for n := range 70 {
 		s.core.take(now, s.batch(n, xid(2, uncontained), xid(2, resetAsked)))
 		now = now.Add(time.Minute)
 		s.core.take(now, s.batch(n, xid(2, nothingMore)))
 		for range 8 {
 			now = now.Add(period)
-			s.core.take(now, asked{inventoryOf()})
+			s.core.take(now, asked{report: inventoryOf()})
 		}
 		now = now.Add(2 * probation)
 		s.core.tick(now)
@@ -52,7 +52,7 @@ func BenchmarkRestWithHistory(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		now = now.Add(tickEvery)
 		if n%5 == 0 {
-			s.core.take(now, asked{inventoryOf(wants(3, 1))})
+			s.core.take(now, asked{report: inventoryOf(wants(3, 1))})
 		}
 		s.core.tick(now)
 	}
@@ -80,7 +80,7 @@ func BenchmarkLine(b *testing.B) {
 			s.make()
 			defer s.core.memory.end()
 			now := time.Now()
-			s.core.take(now, asked{inventoryOf()})
+			s.core.take(now, asked{report: inventoryOf()})
 			m := s.batch(0, xid(2, uncontained))
 			for len(m.facts) < size {
 				m.add(m.facts[0], m.texts[0])

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -27,8 +28,12 @@ type heard struct {
 	at    time.Time
 }
 
-// asked is one report of the driver's child.
-type asked struct{ report nvml.Report }
+// asked is one report of the driver's child, and what the PCI bus listed then.
+type asked struct {
+	report   nvml.Report
+	bus      []pci.Device
+	busError error
+}
 
 // nodeSeen is what the Node object says.
 type nodeSeen struct{ observed remediate.Observed }
@@ -36,8 +41,8 @@ type nodeSeen struct{ observed remediate.Observed }
 // refused is a write that the agent has no right to make.
 type refused struct{ why string }
 
-// told is an event that has reached the API server.
-type told struct{ event remediate.Event }
+// told are events that have reached the API server.
+type told struct{ events []remediate.Event }
 
 func (heard) isMessage()    {}
 func (asked) isMessage()    {}
@@ -66,6 +71,10 @@ type core struct {
 	trouble atomic.Pointer[Trouble]
 	// silent is why the driver does not answer at the moment; empty when it does.
 	silent string
+	// gpuless says that the PCI bus lists no GPU, busFailed that it could not be
+	// read.
+	gpuless, busFailed bool
+	echoes             echoes
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
@@ -76,7 +85,7 @@ type core struct {
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
 		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {},
-		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot,
+		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
@@ -115,7 +124,7 @@ func (c *core) take(now time.Time, m message) {
 	switch m := m.(type) {
 	case heard:
 		for i, o := range m.facts {
-			c.line(o, m.texts[i])
+			c.line(now, o, m.texts[i])
 			if b, ok := o.Fact.(fault.Boot); ok {
 				c.boot = b.ID
 			}
@@ -127,7 +136,7 @@ func (c *core) take(now time.Time, m message) {
 		}
 		c.metrics.lineToJudged.Observe(time.Since(m.at).Seconds())
 	case asked:
-		c.answer(now, m.report)
+		c.answer(now, m)
 	case nodeSeen:
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {
@@ -136,7 +145,7 @@ func (c *core) take(now time.Time, m message) {
 	case refused:
 		c.plan.Refused(now, m.why)
 	case told:
-		c.strike(m.event)
+		c.strike(m.events)
 	}
 	c.settle(now)
 }
@@ -144,6 +153,10 @@ func (c *core) take(now time.Time, m message) {
 // tick lets time pass for the judge and the plan.
 func (c *core) tick(now time.Time) {
 	c.verdicts(now, c.judge.Tick(now))
+	for _, f := range c.echoes.unheard(now) {
+		c.log.Warn("an XID that the kernel log does not have", "code", f.(fault.Heard).Event.Code, "pci", f.(fault.Heard).Event.PCI.String())
+		c.step(now, f)
+	}
 	c.plan.Tick(now)
 	c.settle(now)
 }
@@ -161,10 +174,13 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 	}
 }
 
-// strike takes an event off the outbox, unless it says something else by now.
-func (c *core) strike(e remediate.Event) {
-	if slices.Contains(c.plan.Outbox(), e) {
-		c.plan.Told(e.Key)
+// strike takes events off the outbox, unless they say something else by now.
+func (c *core) strike(events []remediate.Event) {
+	outbox := c.plan.Outbox()
+	for _, e := range events {
+		if slices.Contains(outbox, e) {
+			c.plan.Told(e.Key)
+		}
 	}
 }
 

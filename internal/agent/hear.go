@@ -63,7 +63,7 @@ func (m *heard) add(o fault.Observation, text string) {
 }
 
 // line counts and tells one fact of the kernel log.
-func (c *core) line(o fault.Observation, text string) {
+func (c *core) line(now time.Time, o fault.Observation, text string) {
 	switch f := o.Fact.(type) {
 	case fault.Gap:
 		c.log.Warn("kernel records were lost", "lost", f.Lost, "before", o.Sequence)
@@ -75,6 +75,7 @@ func (c *core) line(o fault.Observation, text string) {
 		}
 	case fault.Heard:
 		c.metrics.heard(f.Event)
+		c.echoes.line(now, f.Event)
 		if c.lines.allows() {
 			c.log.Info("heard", "sequence", o.Sequence, "kind", f.Event.Kind.String(), "code", f.Event.Code,
 				"backlog", o.Backlog, "late", o.Late, "text", printable(text))

@@ -23,6 +23,7 @@ type Metrics struct {
 	applies      *prometheus.CounterVec
 	eventErrors  prometheus.Counter
 	requests     *prometheus.HistogramVec
+	calls        *callCosts
 }
 
 // NewMetrics registers the metrics that the agent counts itself.
@@ -37,8 +38,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		eventErrors:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "gpuhealthd", Name: "event_errors_total", Help: "Events that the API server did not take at a try."}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "gpuhealthd", Name: "api_request_seconds",
 			Help: "Requests to the API server by verb, resource and code.", Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8)}, []string{"verb", "resource", "code"}),
+		calls: newCallCosts(),
 	}
-	reg.MustRegister(m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.requests)
+	reg.MustRegister(m.calls, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.requests)
 	return m
 }
 
@@ -82,10 +84,8 @@ func (m *Metrics) verdict(v fault.Verdict) {
 
 // classLabel bounds the label in the same way.
 func classLabel(c fault.Class) string {
-	if code, ok := c.Code(); ok {
-		if _, known := xidparse.Lookup(code); !known {
-			return "other"
-		}
+	if !c.Known() {
+		return "other"
 	}
 	return string(c)
 }

@@ -126,9 +126,12 @@ func (s *stage) stop() {
 	}
 }
 
-// hear lets the kernel say lines, and waits until they have had their effect.
+// hear lets the kernel say lines, and waits until they have had their effect,
+// the events included.
 func (s *stage) hear(texts ...string) {
 	s.log.say(texts...)
+	synctest.Wait()
+	time.Sleep(headStart)
 	synctest.Wait()
 }
 

@@ -7,9 +7,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
+
+// headStart is how long an event stands back behind the cordon that it tells
+// of, which has the disk and the API server to itself meanwhile.
+const headStart = 200 * time.Millisecond
 
 // teller tells the events of the outbox. It works apart from the applier: no
 // event holds up a cordon.
@@ -30,6 +35,7 @@ type teller struct {
 func newTeller(opts Options, c *core) *teller {
 	t := &teller{log: opts.Log, act: opts.Actuator, core: c, metrics: opts.Metrics, sent: map[remediate.Event]bool{}}
 	t.worker = newWorker(t.tell)
+	t.rest = headStart
 	return t
 }
 
@@ -55,18 +61,23 @@ func (t *teller) untold() []remediate.Event {
 // tell tries every event once: one that is refused does not hold up the others.
 func (t *teller) tell(ctx context.Context) bool {
 	var first error
-	failed := 0
-	for _, e := range t.untold() {
+	var taken []remediate.Event
+	untold := t.untold()
+	for _, e := range untold {
 		if err := t.emit(ctx, e); err != nil {
 			t.metrics.eventErrors.Inc()
 			first = cmp.Or(first, err)
-			failed++
+			continue
 		}
+		taken = append(taken, e)
 	}
-	if failed > 0 {
-		t.log.Warn("events were not taken", "events", failed, "error", first)
+	if len(taken) > 0 {
+		t.core.tell(ctx, told{taken})
 	}
-	return failed == 0
+	if first != nil {
+		t.log.Warn("events were not taken", "events", len(untold)-len(taken), "error", first)
+	}
+	return first == nil
 }
 
 func (t *teller) emit(ctx context.Context, e remediate.Event) error {
@@ -76,8 +87,7 @@ func (t *teller) emit(ctx context.Context, e remediate.Event) error {
 		return err
 	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.sent[e] = true
-	t.mu.Unlock()
-	t.core.tell(ctx, told{e})
 	return nil
 }

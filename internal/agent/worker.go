@@ -9,7 +9,7 @@ import (
 // The pauses between two tries while the API server does not take a write.
 const (
 	firstPause = 500 * time.Millisecond
-	lastPause  = 30 * time.Second
+	lastPause  = 10 * time.Second
 	// tryLimit is how long one try may take.
 	tryLimit = 15 * time.Second
 )
@@ -18,6 +18,8 @@ const (
 // until it has worked.
 type worker struct {
 	wake chan struct{}
+	// rest is how long it waits when it is woken.
+	rest time.Duration
 	// once says whether all is done.
 	once func(ctx context.Context) bool
 }
@@ -34,6 +36,16 @@ func (w worker) poke() {
 	}
 }
 
+func (w worker) pause(ctx context.Context) {
+	if w.rest == 0 {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(w.rest):
+	}
+}
+
 // run works until ctx is done.
 func (w worker) run(ctx context.Context) {
 	pause := firstPause
@@ -45,6 +57,7 @@ func (w worker) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-w.wake:
+			w.pause(ctx)
 		case <-retry.C:
 		}
 		if w.once(ctx) {

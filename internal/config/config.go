@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -60,11 +61,18 @@ type NVML struct {
 	Enabled bool `yaml:"enabled"`
 	// Period is the time between two polls, at least a second.
 	Period Duration `yaml:"period"`
+	// SlowPeriod is the time between two polls of what rarely changes, not
+	// shorter than Period.
+	SlowPeriod Duration `yaml:"slowPeriod"`
 	// Deadline is how long one driver call may take, at least 100 ms.
 	Deadline Duration `yaml:"deadline"`
 	// Grace is how long after the start a driver that does not answer is no
 	// fault yet: it may still be loading.
 	Grace Duration `yaml:"grace"`
+	// Expect is how many GPUs the node must have; 0 does not say.
+	Expect int `yaml:"expect"`
+	// BusPath is where the PCI devices are listed; empty does not ask the bus.
+	BusPath string `yaml:"busPath"`
 }
 
 // Contain says when a contained node comes back.
@@ -110,7 +118,7 @@ func Default() Config {
 		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
-		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute)},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), BusPath: pci.Root},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},

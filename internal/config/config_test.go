@@ -92,7 +92,7 @@ func TestShippedFileNamesEveryField(t *testing.T) {
 
 func TestPrintedConfigReadsBack(t *testing.T) {
 	want := Default()
-	want.NVML.Period = Duration(90 * time.Second)
+	want.NVML.Period, want.NVML.SlowPeriod = Duration(90*time.Second), Duration(3*time.Minute)
 	data, err := yaml.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

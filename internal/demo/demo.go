@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	voice := newVoice(opts.Out, opts.Style)
+	voice := newVoice(opts.Out, opts.Style, gpus)
 	voice.open(len(gpus))
 	daemon, err := start(ctx, opts, dir, n, voice)
 	if err != nil {
@@ -64,6 +65,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := opts.Finish(ctx, url); err != nil {
 		return err
 	}
+	voice.close()
 	return daemon.stop()
 }
 
@@ -100,6 +102,7 @@ func writeConfig(dir string, n *node.Node) (url string, err error) {
 	c.KernelLog.Path, c.KernelLog.BootIDPath = n.KmsgPath(), n.BootIDPath()
 	c.KernelLog.JournalPaths = nil // this machine's is not the simulated node's
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
+	c.NVML.BusPath = "" // the simulated GPUs are on no bus
 	c.Contain.CleanPolls, c.Contain.Probation = 1, config.Duration(1500*time.Millisecond)
 	c.State.Path = filepath.Join(dir, "state.db")
 	c.HTTP.Listen = fmt.Sprintf("127.0.0.1:%d", port)
@@ -108,6 +111,16 @@ func writeConfig(dir string, n *node.Node) (url string, err error) {
 		return "", err
 	}
 	return "http://" + c.HTTP.Listen, os.WriteFile(filepath.Join(dir, "config.yaml"), data, 0o600)
+}
+
+// freePort asks the system for a port that nobody uses.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // daemon is the running gpuhealthd.

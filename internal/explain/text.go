@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 )
@@ -54,7 +53,7 @@ func (p page) row(name, text string) {
 	if text == "" {
 		return
 	}
-	for i, part := range wrap(replay.Printable(text), p.width-2-label) {
+	for i, part := range replay.Wrap(replay.Printable(text), p.width-2-label) {
 		if i > 0 {
 			name = ""
 		}
@@ -104,7 +103,7 @@ func (p page) confirm(checks []Check) {
 	p.heading("How to confirm")
 	for _, c := range checks {
 		p.line("  " + c.Command) // whole, so that it can be copied
-		for _, part := range wrap(c.Look, p.width-6) {
+		for _, part := range replay.Wrap(c.Look, p.width-6) {
 			p.line("      " + p.style.Dim(part))
 		}
 	}
@@ -119,22 +118,4 @@ func (p page) documents(ds []Document) {
 		p.line("  " + d.Title)
 		p.line("      " + p.style.Dim(d.URL))
 	}
-}
-
-// wrap breaks text between words into lines of at most so many columns; a
-// longer word gets a line of its own.
-func wrap(text string, columns int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

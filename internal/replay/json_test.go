@@ -141,7 +141,7 @@ func decode(t *testing.T, line string) (fields map[string]any) {
 
 // Every topology in the document can be read.
 func TestDocumentedTopology(t *testing.T) {
-	for _, block := range blocks(t, "yaml") {
+	for _, block := range blocks(t, "topology") {
 		if _, err := ParseTopology("docs/replay.md", []byte(block)); err != nil {
 			t.Error(err)
 		}

@@ -174,10 +174,16 @@ func (r *Replay) pass(f Finding) error {
 // changes hands verdicts to the plan, and gives them with what that makes of
 // them.
 func (r *Replay) changes(vs []fault.Verdict) []Change {
-	var changes []Change
 	for _, v := range vs {
 		r.plan.Verdict(r.clock.now, v)
-		changes = append(changes, Change{Verdict: v, Steps: stepsFor(r.plan.Incidents(), v.ID)})
+	}
+	if len(vs) == 0 {
+		return nil
+	}
+	incidents := r.plan.Incidents()
+	changes := make([]Change, len(vs))
+	for i, v := range vs {
+		changes[i] = Change{Verdict: v, Steps: stepsFor(incidents, v.ID)}
 	}
 	return changes
 }

@@ -59,7 +59,7 @@ func NewText(w io.Writer, style Style) *Text {
 func (t *Text) Finding(f Finding) error {
 	if t.heard(f) {
 		t.caughtUp()
-		t.out.WriteString(t.heardLine(f))
+		_, _ = t.out.WriteString(t.heardLine(f)) // Flush reports
 	}
 	for _, c := range f.Changes {
 		before, known := t.said[c.Verdict.ID]

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
 )
@@ -19,6 +17,11 @@ type command struct {
 }
 
 func commands() []command {
+	return slices.Concat(lifeCommands(), valueCommands(), symptomCommands())
+}
+
+// lifeCommands are about the node as a whole and what its calls do.
+func lifeCommands() []command {
 	return []command{
 		{"show", "", "list the GPUs", show},
 		{"lose", "GPU", "take it off the bus until the next reboot",
@@ -31,20 +34,82 @@ func commands() []command {
 			func(n *node.Node, a []string) error { return hang(n, a[0], "", a[1]) }},
 		{"hang", "CALL GPU SECONDS", "the same on one GPU",
 			func(n *node.Node, a []string) error { return hang(n, a[0], a[1], a[2]) }},
-		{"recovery", "GPU N", "what the driver wants done: 0 (none) to 7", recovery},
-		{"remap", "GPU pending|failed|none", "row remapping",
-			func(n *node.Node, a []string) error { return n.Remap(a[0], a[1]) }},
+		{"fail", "CALL CODE", "let an NVML call answer with an error code, such as 999; 0 ends it",
+			func(n *node.Node, a []string) error {
+				return count(a[1], func(code int) error { return n.FailCall(a[0], "", code) })
+			}},
+		{"fail", "CALL GPU CODE", "the same on one GPU",
+			func(n *node.Node, a []string) error {
+				return count(a[2], func(code int) error { return n.FailCall(a[0], a[1], code) })
+			}},
 		{"mismatch", "on|off", "driver and library of different versions", mismatch},
+		{"drop-symbol", "LIB NAME", "copy the libraries of folder LIB without the function NAME; prints the copy's folder", dropSymbol},
 		{"kmsg", "TEXT", "let the kernel log say it",
 			func(n *node.Node, a []string) error { return n.Kmsg(a[0]) }},
+		{"xid", "GPU CODE", "let those who wait for NVML's events hear of an XID",
+			func(n *node.Node, a []string) error {
+				return count(a[1], func(code int) error { return n.XID(a[0], node.XID{Code: code}) })
+			}},
+		{"xid", "GPU CODE GI CI", "the same of a MIG device", migXID},
+		{"reset", "GPU", "what a GPU reset does: volatile counters at 0, a pending remap carried out, no recovery action",
+			func(n *node.Node, a []string) error { return n.Reset(a[0]) }},
 		{"reboot", "", "a new boot id, an empty kernel log, lost GPUs back",
 			func(n *node.Node, _ []string) error { return n.Reboot() }},
+	}
+}
+
+// valueCommands change any value that the driver tells of a GPU.
+func valueCommands() []command {
+	return []command{
+		{"values", "", "list the names of a GPU's values", values},
+		{"set", "GPU VALUE N", "let the driver tell N (mW, ns, °C, bytes, percent), or unsupported, unknown or blank",
+			func(n *node.Node, a []string) error { return n.Set(a[0], a[1], a[2]) }},
+		{"rate", "GPU VALUE N", "let it grow by N a second; 0 stops it",
+			func(n *node.Node, a []string) error {
+				return number(a[2], func(r float64) error { return n.Rate(a[0], a[1], r) })
+			}},
+		{"unknown", "GPU VALUE", "\"Unknown Error\" for it and all below: ecc is all of error correction",
+			func(n *node.Node, a []string) error { return n.Fail(a[0], a[1]) }},
+	}
+}
+
+// symptomCommands change the values that belong to one symptom.
+func symptomCommands() []command {
+	return []command{
+		{"recovery", "GPU N", "what the driver wants done: 0 (none) to 7",
+			func(n *node.Node, a []string) error {
+				return count(a[1], func(action int) error { return n.Recovery(a[0], action) })
+			}},
+		{"remap", "GPU pending|failed|none", "row remapping",
+			func(n *node.Node, a []string) error { return n.Remap(a[0], a[1]) }},
+		{"ecc", "GPU dram|sram corrected|uncorrected N", "N more errors",
+			func(n *node.Node, a []string) error {
+				return count(a[3], func(more int) error { return n.ECC(a[0], a[1], a[2], more) })
+			}},
+		{"storm", "GPU N", "N correctable errors a second; 0 ends it",
+			func(n *node.Node, a []string) error {
+				return number(a[1], func(r float64) error { return n.Storm(a[0], r) })
+			}},
+		{"retire", "GPU single|double N", "N more retired pages",
+			func(n *node.Node, a []string) error {
+				return count(a[2], func(more int) error { return n.Retire(a[0], a[1], more) })
+			}},
+		{"clocks", "GPU N", "why the clocks are low: 1 idle, 4 power cap, 8 hardware, 32 and 64 thermal, 128 power brake",
+			func(n *node.Node, a []string) error { return n.Set(a[0], "clocks.reasons", a[1]) }},
+		{"temp", "GPU N", "temperature in °C",
+			func(n *node.Node, a []string) error { return n.Set(a[0], "temperature", a[1]) }},
+		{"pcie", "GPU GEN WIDTH", "the link's generation and width", pcie},
+		{"util", "GPU PERCENT", "how busy it is, with one process; 0 is idle, and none",
+			func(n *node.Node, a []string) error {
+				return count(a[1], func(percent int) error { return n.Work(a[0], percent) })
+			}},
 	}
 }
 
 func usage() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "  help\tprint this")
 	fmt.Fprintln(w, "  init PROFILE\tmake the node, for example of hgx-h100")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %s\t%s\n", strings.TrimSpace(c.name+" "+c.args), c.help)
@@ -55,6 +120,9 @@ func usage() string {
 
 func run(dir string, args []string) error {
 	switch {
+	case len(args) == 1 && args[0] == "help":
+		fmt.Print(usage())
+		return nil
 	case dir == "":
 		return errors.New("-dir is not set")
 	case len(args) == 0:
@@ -74,43 +142,4 @@ func run(dir string, args []string) error {
 		return c.do(n, args[1:])
 	}
 	return fmt.Errorf("%q: no such command with %d arguments\n%s", args[0], len(args)-1, usage())
-}
-
-func show(n *node.Node, _ []string) error {
-	gpus, err := n.GPUs()
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "GPU\tPCI\tUUID\tSERIAL\tNAME\tSTATE")
-	for _, g := range gpus {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", g.Index, g.PCI, g.UUID, g.Serial, g.Name, g.State)
-	}
-	return w.Flush()
-}
-
-func hang(n *node.Node, call, gpu, seconds string) error {
-	if seconds == "forever" {
-		return n.Hang(call, gpu, node.Forever)
-	}
-	s, err := strconv.ParseFloat(seconds, 64)
-	if err != nil || s < 0 {
-		return fmt.Errorf("hang: %q: want seconds or forever", seconds)
-	}
-	return n.Hang(call, gpu, time.Duration(s*float64(time.Second)))
-}
-
-func recovery(n *node.Node, args []string) error {
-	action, err := strconv.Atoi(args[1])
-	if err != nil {
-		return fmt.Errorf("recovery action %q: want a number", args[1])
-	}
-	return n.Recovery(args[0], action)
-}
-
-func mismatch(n *node.Node, args []string) error {
-	if args[0] != "on" && args[0] != "off" {
-		return fmt.Errorf("mismatch %q: want on or off", args[0])
-	}
-	return n.Mismatch(args[0] == "on")
 }

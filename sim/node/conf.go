@@ -12,8 +12,11 @@ type conf struct {
 	lines []string
 }
 
-// nodeSection is what stands above the first "[gpu N]".
-const nodeSection = -1
+// The sections that are no GPU's.
+const (
+	nodeSection = -1 // what stands above "[gpu *]"
+	everyGPU    = -2 // "[gpu *]": what a GPU has that its own section does not name
+)
 
 func parseConf(text []byte) conf {
 	return conf{lines: strings.Split(strings.TrimRight(string(text), "\n"), "\n")}
@@ -24,6 +27,9 @@ func (c conf) bytes() []byte { return []byte(strings.Join(c.lines, "\n") + "\n")
 // section gives the lines [from, to) of a GPU or of the node, without the header.
 func (c conf) section(gpu int) (from, to int) {
 	header := fmt.Sprintf("[gpu %d]", gpu)
+	if gpu == everyGPU {
+		header = "[gpu *]"
+	}
 	if gpu != nodeSection {
 		from = 1 + slices.IndexFunc(c.lines, func(l string) bool { return strings.TrimSpace(l) == header })
 		if from == 0 {
@@ -42,7 +48,8 @@ func (c conf) section(gpu int) (from, to int) {
 func (c conf) count() int {
 	n := 0
 	for _, line := range c.lines {
-		if strings.HasPrefix(strings.TrimSpace(line), "[gpu ") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[gpu ") && line != "[gpu *]" {
 			n++
 		}
 	}
@@ -63,6 +70,9 @@ func (c conf) find(gpu int, key string) int {
 // get gives a value, "" where the key is not set.
 func (c conf) get(gpu int, key string) string {
 	i := c.find(gpu, key)
+	if i < 0 && gpu >= 0 {
+		i = c.find(everyGPU, key)
+	}
 	if i < 0 {
 		return ""
 	}
@@ -94,13 +104,19 @@ func (c *conf) remove(gpu int, match func(key string) bool) {
 	}
 }
 
-func isHang(key string) bool { return strings.HasPrefix(key, "hang.") }
+func isCallFault(key string) bool {
+	return strings.HasPrefix(key, "hang.") || strings.HasPrefix(key, "fail.")
+}
 
-// settle writes the healthy value, unless the GPU does not have the thing.
-func (c *conf) settle(gpu int, key, healthy string) {
-	if c.get(gpu, key) != "unsupported" {
-		c.set(gpu, key, healthy)
+// keys are those that a section sets itself.
+func (c conf) keys(gpu int) (keys []string) {
+	from, to := c.section(gpu)
+	for _, line := range c.lines[from:to] {
+		if k, _, ok := cutLine(line); ok {
+			keys = append(keys, k)
+		}
 	}
+	return keys
 }
 
 // cutLine splits "key = value"; comments and blank lines are not ok.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,14 +26,12 @@ func (n *Node) Break(gpu string) error {
 	})
 }
 
-// Restore undoes every fault of a GPU, hangs included.
+// Restore undoes every fault of a GPU, hangs included: all but who it is and its
+// MIG mode is again as "[gpu *]" has it.
 func (n *Node) Restore(gpu string) error {
+	own := []string{"name", "uuid", "serial", "pci", "minor", "mig", "mig.layout"}
 	return n.edit(gpu, func(c *conf, i int) {
-		c.set(i, "state", "present")
-		c.set(i, "after-reboot", "present")
-		c.settle(i, "remap", "none")
-		c.settle(i, "recovery", "0")
-		c.remove(i, isHang)
+		c.remove(i, func(key string) bool { return !slices.Contains(own, key) })
 	})
 }
 
@@ -40,22 +39,43 @@ func (n *Node) Restore(gpu string) error {
 // with gpu "" on every GPU and on none, not return for d, or Forever. A
 // duration of 0 takes the hang back: calls that are stuck in it return.
 func (n *Node) Hang(call, gpu string, d time.Duration) error {
-	if call != "*" && !strings.HasPrefix(call, "nvml") {
-		return fmt.Errorf("hang: call %q: want an NVML function's name or *", call)
-	}
 	seconds := strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 	switch {
 	case d == Forever:
 		seconds = "forever"
+	case d == 0:
+		seconds = ""
 	case d < 0:
 		return fmt.Errorf("hang %s: negative duration %v", call, d)
 	}
+	return n.callFault("hang", call, gpu, seconds)
+}
+
+// FailCall lets a call, named as in Hang, answer with one of NVML's error codes,
+// such as 999, "Unknown Error"; 0 takes it back. A container that lost its devices
+// is "*" on every GPU.
+func (n *Node) FailCall(call, gpu string, code int) error {
+	switch {
+	case code < 0:
+		return fmt.Errorf("fail %s: negative code %d", call, code)
+	case code == 0:
+		return n.callFault("fail", call, gpu, "")
+	}
+	return n.callFault("fail", call, gpu, strconv.Itoa(code))
+}
+
+// callFault writes what is wrong with a call; an empty value takes it back.
+func (n *Node) callFault(kind, call, gpu, value string) error {
+	if call != "*" && !strings.HasPrefix(call, "nvml") {
+		return fmt.Errorf("%s: call %q: want an NVML function's name or *", kind, call)
+	}
+	name := kind + "." + call
 	change := func(c *conf, section int) {
-		if d != 0 {
-			c.set(section, "hang."+call, seconds)
+		if value != "" {
+			c.set(section, name, value)
 			return
 		}
-		c.remove(section, func(key string) bool { return key == "hang."+call })
+		c.remove(section, func(key string) bool { return key == name })
 	}
 	if gpu == "" {
 		return n.change(func(c *conf) error { change(c, nodeSection); return nil })
@@ -69,7 +89,7 @@ func (n *Node) Recovery(gpu string, action int) error {
 	if action < 0 || action > 7 {
 		return fmt.Errorf("recovery action %d: want 0 to 7", action)
 	}
-	return n.edit(gpu, func(c *conf, i int) { c.set(i, "recovery", strconv.Itoa(action)) })
+	return n.Set(gpu, "recovery", strconv.Itoa(action))
 }
 
 // Remap sets a GPU's row remapping: none, pending or failed.

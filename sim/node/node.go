@@ -26,6 +26,7 @@ const (
 	controlFile = "node.conf"
 	kmsgFile    = "kmsg"
 	bootFile    = "boot_id"
+	devFolder   = "dev" // stands for /dev: nvidiactl, nvidia0 and so on
 )
 
 // Node is a simulated node's folder. It keeps no state of its own.
@@ -36,7 +37,7 @@ type Node struct {
 // New makes the node of a profile in dir, which is created if need be and must
 // not hold a node yet. It has booted, is healthy and has an empty kernel log.
 func New(dir, profile string) (*Node, error) {
-	conf, err := profiles.Read(profile)
+	text, err := profiles.Read(profile)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +56,35 @@ func New(dir, profile string) (*Node, error) {
 		if err := n.boot(); err != nil {
 			return err
 		}
-		return n.replace(controlFile, conf)
+		c := parseConf(text)
+		if err := n.makeDevices(c); err != nil {
+			return err
+		}
+		c.set(nodeSection, "devices", n.path(devFolder))
+		return n.replace(controlFile, c.bytes())
 	})
 	if err != nil {
 		return nil, err
 	}
 	return n, nil
+}
+
+// makeDevices makes the files that stand for the driver's devices, so that it
+// shows who has them open.
+func (n *Node) makeDevices(c conf) error {
+	if err := os.MkdirAll(n.path(devFolder), 0o755); err != nil {
+		return fmt.Errorf("simulated node: %w", err)
+	}
+	names := []string{"nvidiactl"}
+	for i := range c.count() {
+		names = append(names, "nvidia"+c.get(i, "minor"))
+	}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(n.path(devFolder), name), nil, 0o644); err != nil {
+			return fmt.Errorf("simulated node: %w", err)
+		}
+	}
+	return nil
 }
 
 // Open gives the node that New made in dir.
@@ -109,7 +133,7 @@ func (n *Node) locked(do func() error) error {
 
 // replace puts a whole new file in the place of the old one.
 func (n *Node) replace(name string, text []byte) error {
-	fresh := n.path("." + name + ".new")
+	fresh := n.path(name + ".new")
 	if err := os.WriteFile(fresh, text, 0o644); err != nil {
 		return fmt.Errorf("simulated node: %w", err)
 	}

@@ -4,16 +4,17 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // Reboot gives the node a new boot id and an empty kernel log whose sequence
-// starts at 0. Lost GPUs come back unless they are broken; pending remaps are
-// carried out; recovery actions, hangs and a version mismatch are gone. A failed
-// remap stays.
+// starts at 0. Lost GPUs come back unless they are broken; for the others it is a
+// reset, and hangs, failing calls, events and a version mismatch are gone.
 func (n *Node) Reboot() error {
 	return n.change(func(c *conf) error {
 		c.set(nodeSection, "mismatch", "off")
-		c.remove(nodeSection, isHang)
+		c.remove(nodeSection, isCallFault)
+		c.remove(nodeSection, isEvent)
 		for i := range c.count() {
 			rebootGPU(c, i)
 		}
@@ -22,16 +23,26 @@ func (n *Node) Reboot() error {
 }
 
 func rebootGPU(c *conf, i int) {
-	state := "present"
-	if after := c.get(i, "after-reboot"); after != "" {
-		state = after
-	}
-	c.set(i, "state", state)
-	c.remove(i, isHang)
+	c.set(i, "state", c.get(i, "after-reboot"))
+	c.remove(i, isCallFault)
+	c.reset(i)
+}
+
+// Reset does what a reset of one GPU does to what the driver tells: volatile
+// counters begin again, a pending remap is carried out, no recovery action is
+// left. A failed remap stays, and what was counted in the board's life.
+func (n *Node) Reset(gpu string) error {
+	return n.edit(gpu, func(c *conf, i int) { c.reset(i) })
+}
+
+func (c *conf) reset(i int) {
 	if c.get(i, "remap") == "pending" {
 		c.set(i, "remap", "none")
+		c.add(i, "remap.uncorrectable", 1)
 	}
-	c.settle(i, "recovery", "0")
+	c.remove(i, func(key string) bool {
+		return key == "recovery" || strings.HasPrefix(key, "ecc.volatile.") || strings.HasPrefix(key, "clocks.")
+	})
 }
 
 // boot changes the boot id and then empties the kernel log in place: a reader

@@ -11,45 +11,91 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define MAX_GPUS  16
-#define MAX_HANGS 8
-#define MAX_TEXT  96
+#include "number.h"
+
+#define MAX_GPUS      16
+#define MAX_CALLS     8
+#define MAX_INSTANCES 8
+#define MAX_EVENTS    32
+#define MAX_TEXT      96
+#define MAX_PATH      512
 
 enum state { STATE_PRESENT, STATE_LOST, STATE_GONE };
 enum mig { MIG_OFF, MIG_ON, MIG_UNSUPPORTED };
-enum remap { REMAP_NONE, REMAP_PENDING, REMAP_FAILED, REMAP_UNSUPPORTED };
+enum remap { REMAP_NONE, REMAP_PENDING, REMAP_FAILED, REMAP_UNSUPPORTED, REMAP_UNKNOWN };
 
-#define RECOVERY_UNSUPPORTED (-1)
 #define FOREVER (-1.0)
 
-/* One call that does not return for so many seconds; "*" is every call. */
-struct hang {
-	char call[MAX_TEXT];
-	double seconds;
+/* Something about a call; "*" is every call. */
+struct call {
+	char name[MAX_TEXT];
+	double value;
 };
 
-struct hangs {
+struct calls {
 	int count;
-	struct hang list[MAX_HANGS];
+	struct call list[MAX_CALLS];
+};
+
+/* Calls that do not return for so many seconds, and that answer with a code. */
+struct faults {
+	struct calls hangs, fails;
+};
+
+/* One MIG device. */
+struct instance {
+	char profile[24];
+	unsigned gi, ci;
+};
+
+/* One XID event. Each has a higher sequence number than the one before. */
+struct event {
+	unsigned sequence, gpu, code, gi, ci;
 };
 
 struct gpu {
 	char uuid[MAX_TEXT], serial[MAX_TEXT], name[MAX_TEXT];
 	unsigned domain, bus, device, minor;
-	int state, mig, remap, recovery;
-	struct hangs hangs;
+	int state, mig, remap;
+	struct number numbers[NUMBERS];
+	int instances;
+	struct instance instance[MAX_INSTANCES];
+	struct faults faults;
+};
+
+/* What belongs to no GPU. */
+struct head {
+	char driver[MAX_TEXT], nvml[MAX_TEXT];
+	char devices[MAX_PATH]; /* the folder of the device files; empty is none */
+	int mismatch;
+	struct faults faults; /* of calls on no GPU, and on any */
+	int events;
+	struct event event[MAX_EVENTS]; /* in the order of their numbers */
+	int count; /* GPUs */
 };
 
 struct node {
-	char driver[MAX_TEXT], nvml[MAX_TEXT];
-	int mismatch;
-	struct hangs hangs;
-	int count;
+	struct head head;
+	struct gpu every; /* what a GPU has that its own section does not name */
 	struct gpu gpus[MAX_GPUS];
 };
 
 /* Copies the present state. False: there is no node, as without a driver. */
-bool control_read(struct node *out);
+bool control_head(struct head *out);
+
+/* The same of one GPU. False as well where the node has no such GPU. */
+bool control_gpu(int slot, struct gpu *out);
+
+/* The hang that meets this call now; slot -1 is a call on no GPU. */
+bool control_hang(const char *call, int slot, double *seconds);
+
+/* What this call answers instead of an answer; NVML_SUCCESS is nothing. */
+nvmlReturn_t control_fail(const char *call, int slot);
+
+/* Begins to look for changes, and waits for one: false is none in that time. The
+ * caller closes what it got. */
+int control_watch(void);
+bool control_wait(int watch, unsigned timeoutms);
 
 /* Reads a control file; on a mistake it says so on stderr and returns false. */
 bool parse_node(FILE *file, const char *path, struct node *out);

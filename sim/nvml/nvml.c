@@ -5,14 +5,17 @@
 
 EXPORT nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
 {
-	struct node node;
+	struct head head;
 	(void)flags;
 	session_hang("nvmlInit_v2", -1);
-	if (!control_read(&node))
+	nvmlReturn_t rc = control_fail("nvmlInit_v2", -1);
+	if (rc)
+		return rc;
+	if (!control_head(&head))
 		return NVML_ERROR_DRIVER_NOT_LOADED;
-	if (node.mismatch)
+	if (head.mismatch)
 		return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
-	session_open(&node);
+	session_open(&head);
 	return NVML_SUCCESS;
 }
 
@@ -20,6 +23,8 @@ EXPORT nvmlReturn_t nvmlInit_v2(void)
 {
 	return nvmlInitWithFlags(0);
 }
+
+ALIAS(nvmlInit, nvmlInit_v2, (void))
 
 EXPORT nvmlReturn_t nvmlShutdown(void)
 {
@@ -39,16 +44,16 @@ nvmlReturn_t copy_out(char *out, unsigned length, const char *text)
 
 EXPORT nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 {
-	struct node node;
-	nvmlReturn_t rc = session_enter(__func__, &node);
-	return rc ? rc : copy_out(version, length, node.driver);
+	struct head head;
+	nvmlReturn_t rc = session_enter(__func__, &head);
+	return rc ? rc : copy_out(version, length, head.driver);
 }
 
 /* The library knows its own version, initialised or not. */
 EXPORT nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 {
-	struct node node;
-	return control_read(&node) ? copy_out(version, length, node.nvml) : NVML_ERROR_UNKNOWN;
+	struct head head;
+	return control_head(&head) ? copy_out(version, length, head.nvml) : NVML_ERROR_UNKNOWN;
 }
 
 EXPORT const char *nvmlErrorString(nvmlReturn_t result)

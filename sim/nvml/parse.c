@@ -7,11 +7,16 @@
 static const char *const switch_words[] = {"off", "on", NULL};
 static const char *const state_words[] = {"present", "lost", "gone", NULL};
 static const char *const mig_words[] = {"off", "on", "unsupported", NULL};
-static const char *const remap_words[] = {"none", "pending", "failed", "unsupported", NULL};
+static const char *const remap_words[] = {"none", "pending", "failed", "unsupported", "unknown", NULL};
+
+static bool take_line_of(char *out, int size, const char *value)
+{
+	return snprintf(out, size, "%s", value) < size && *value;
+}
 
 static bool take_text(char *out, const char *value)
 {
-	return snprintf(out, MAX_TEXT, "%s", value) < MAX_TEXT && *value;
+	return take_line_of(out, MAX_TEXT, value);
 }
 
 static bool take_word(int *out, const char *value, const char *const words[])
@@ -31,31 +36,28 @@ static bool take_number(unsigned *out, const char *value)
 	return isdigit((unsigned char)*value) && !*end;
 }
 
-static bool take_recovery(int *out, const char *value)
+static bool take_call(struct calls *calls, const char *name, const char *value)
 {
-	unsigned n;
-	if (!strcmp(value, "unsupported")) {
-		*out = RECOVERY_UNSUPPORTED;
-		return true;
-	}
-	if (!take_number(&n, value))
+	if (calls->count == MAX_CALLS)
 		return false;
-	*out = n;
-	return true;
-}
-
-static bool take_hang(struct hangs *hangs, const char *call, const char *value)
-{
-	if (hangs->count == MAX_HANGS)
-		return false;
-	struct hang *h = &hangs->list[hangs->count++];
+	struct call *c = &calls->list[calls->count++];
 	char *end;
 	if (!strcmp(value, "forever")) {
-		h->seconds = FOREVER;
-		return take_text(h->call, call);
+		c->value = FOREVER;
+		return take_text(c->name, name);
 	}
-	h->seconds = strtod(value, &end);
-	return take_text(h->call, call) && end != value && !*end && h->seconds >= 0;
+	c->value = strtod(value, &end);
+	return take_text(c->name, name) && end != value && !*end && c->value >= 0;
+}
+
+static bool is_fault(const char *key)
+{
+	return !strncmp(key, "hang.", 5) || !strncmp(key, "fail.", 5);
+}
+
+static bool take_fault(struct faults *faults, const char *key, const char *value)
+{
+	return take_call(*key == 'h' ? &faults->hangs : &faults->fails, key + 5, value);
 }
 
 bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigned *device)
@@ -69,10 +71,38 @@ bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigned *devi
 	return sscanf(text, "%x:%x.%x%c", bus, device, &function, &rest) == 3;
 }
 
+/* Takes "1g.10gb:7 1g.10gb:8": each MIG device's profile and GPU instance. */
+static bool take_layout(struct gpu *g, const char *value)
+{
+	int used;
+	for (g->instances = 0; *value; g->instances++) {
+		if (g->instances == MAX_INSTANCES)
+			return false;
+		struct instance *i = &g->instance[g->instances];
+		if (sscanf(value, "%23[^: ]:%u %n", i->profile, &i->gi, &used) != 2)
+			return false;
+		i->ci = 0;
+		value += used;
+	}
+	return true;
+}
+
+/* Takes "GPU CODE", or "GPU CODE GI CI" of a MIG device. */
+static bool take_event(struct head *h, const char *sequence, const char *value)
+{
+	char rest;
+	if (h->events == MAX_EVENTS)
+		return false;
+	struct event *e = &h->event[h->events++];
+	e->gi = e->ci = 0xffffffff; /* NVML's word for none */
+	int read = sscanf(value, "%u %u %u %u%c", &e->gpu, &e->code, &e->gi, &e->ci, &rest);
+	return take_number(&e->sequence, sequence) && (read == 2 || read == 4);
+}
+
 static bool take_gpu(struct gpu *g, const char *key, const char *value)
 {
-	if (!strncmp(key, "hang.", 5))
-		return take_hang(&g->hangs, key + 5, value);
+	if (is_fault(key))
+		return take_fault(&g->faults, key, value);
 	if (!strcmp(key, "uuid"))
 		return take_text(g->uuid, value);
 	if (!strcmp(key, "serial"))
@@ -87,23 +117,30 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 		return take_word(&g->mig, value, mig_words);
 	if (!strcmp(key, "remap"))
 		return take_word(&g->remap, value, remap_words);
-	if (!strcmp(key, "recovery"))
-		return take_recovery(&g->recovery, value);
+	if (!strcmp(key, "mig.layout"))
+		return take_layout(g, value);
+	enum number_id id = number_find(key);
+	if (id != NUMBERS)
+		return number_parse(&g->numbers[id], value);
 	int reboot; /* sim/node acts on it; here it only has to be a state */
 	if (!strcmp(key, "after-reboot"))
 		return take_word(&reboot, value, state_words);
 	return !strcmp(key, "state") && take_word(&g->state, value, state_words);
 }
 
-static bool take_node(struct node *n, const char *key, const char *value)
+static bool take_head(struct head *h, const char *key, const char *value)
 {
-	if (!strncmp(key, "hang.", 5))
-		return take_hang(&n->hangs, key + 5, value);
+	if (is_fault(key))
+		return take_fault(&h->faults, key, value);
+	if (!strncmp(key, "xid.", 4))
+		return take_event(h, key + 4, value);
 	if (!strcmp(key, "driver"))
-		return take_text(n->driver, value);
+		return take_text(h->driver, value);
 	if (!strcmp(key, "nvml"))
-		return take_text(n->nvml, value);
-	return !strcmp(key, "mismatch") && take_word(&n->mismatch, value, switch_words);
+		return take_text(h->nvml, value);
+	if (!strcmp(key, "devices"))
+		return take_line_of(h->devices, MAX_PATH, value);
+	return !strcmp(key, "mismatch") && take_word(&h->mismatch, value, switch_words);
 }
 
 /* Cuts blanks at both ends, in place. */
@@ -116,34 +153,47 @@ static char *trim(char *s)
 	return s;
 }
 
-/* Takes "[gpu N]", where N only counts up, or "key = value". */
-static bool take_line(struct node *n, char *line)
+/* Where the lines go that are read now. */
+enum section { SECTION_NODE, SECTION_EVERY, SECTION_GPU };
+
+/* Takes "[gpu *]", or "[gpu N]", where N only counts up. */
+static bool take_header(struct node *n, enum section *section, const char *line)
 {
 	unsigned index;
 	char rest;
-	if (*line == '[') {
-		bool next = sscanf(line, "[gpu %u]%c", &index, &rest) == 1 && index < MAX_GPUS &&
-			    index == (unsigned)n->count;
-		n->count += next;
-		return next;
+	if (!strcmp(line, "[gpu *]") && *section == SECTION_NODE) {
+		*section = SECTION_EVERY;
+		return true;
 	}
+	if (sscanf(line, "[gpu %u]%c", &index, &rest) != 1 || index != (unsigned)n->head.count || index == MAX_GPUS)
+		return false;
+	*section = SECTION_GPU;
+	n->gpus[n->head.count++] = n->every;
+	return true;
+}
+
+/* Takes "key = value". */
+static bool take_setting(struct node *n, enum section section, char *line)
+{
 	char *equals = strchr(line, '=');
 	if (!equals)
 		return false;
 	*equals = 0;
 	char *key = trim(line), *value = trim(equals + 1);
-	if (n->count == 0)
-		return take_node(n, key, value);
-	return take_gpu(&n->gpus[n->count - 1], key, value);
+	switch (section) {
+	case SECTION_NODE: return take_head(&n->head, key, value);
+	case SECTION_EVERY: return take_gpu(&n->every, key, value);
+	default: return take_gpu(&n->gpus[n->head.count - 1], key, value);
+	}
 }
 
 static bool whole(const struct node *n, const char *path)
 {
-	if (!*n->driver || !*n->nvml) {
+	if (!*n->head.driver || !*n->head.nvml) {
 		fprintf(stderr, "sim: %s: driver and nvml must be set\n", path);
 		return false;
 	}
-	for (int i = 0; i < n->count; i++)
+	for (int i = 0; i < n->head.count; i++)
 		if (!*n->gpus[i].uuid) {
 			fprintf(stderr, "sim: %s: gpu %d has no uuid\n", path, i);
 			return false;
@@ -153,14 +203,15 @@ static bool whole(const struct node *n, const char *path)
 
 bool parse_node(FILE *file, const char *path, struct node *out)
 {
-	char buffer[512];
+	char buffer[MAX_PATH + MAX_TEXT];
+	enum section section = SECTION_NODE;
 	memset(out, 0, sizeof *out);
 	for (int number = 1; fgets(buffer, sizeof buffer, file); number++) {
 		char copy[sizeof buffer], *line = trim(buffer);
 		if (!*line || *line == '#')
 			continue;
 		strcpy(copy, line);
-		if (!take_line(out, line)) {
+		if (*line == '[' ? !take_header(out, &section, line) : !take_setting(out, section, line)) {
 			fprintf(stderr, "sim: %s:%d: not understood: %s\n", path, number, copy);
 			return false;
 		}

@@ -1,40 +1,17 @@
 #include "session.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
-
-struct nvmlDevice_st {
-	int slot; /* place in the control file */
-};
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int references; /* guarded by lock, as all below */
 static unsigned count;
 static struct nvmlDevice_st devices[MAX_GPUS];
-
-static const struct hang *find_hang(const struct hangs *hangs, const char *call)
-{
-	for (int i = 0; i < hangs->count; i++)
-		if (!strcmp(hangs->list[i].call, call) || !strcmp(hangs->list[i].call, "*"))
-			return &hangs->list[i];
-	return NULL;
-}
-
-/* The hang that meets this call now; slot -1 is a call on no GPU. */
-static bool hang_seconds(const char *call, int slot, double *seconds)
-{
-	struct node node;
-	if (!control_read(&node))
-		return false;
-	const struct hang *h = find_hang(&node.hangs, call);
-	if (!h && slot >= 0 && slot < node.count)
-		h = find_hang(&node.gpus[slot].hangs, call);
-	if (h)
-		*seconds = h->seconds;
-	return h != NULL;
-}
+static struct nvmlDevice_st instances[MAX_GPUS][MAX_INSTANCES];
+static int files[MAX_GPUS + 1]; /* of nvidiactl and of each GPU */
 
 static double now(void)
 {
@@ -50,44 +27,67 @@ void session_hang(const char *call, int slot)
 {
 	double seconds, start = now();
 	sigset_t all, before;
-	if (!hang_seconds(call, slot, &seconds))
+	if (!control_hang(call, slot, &seconds))
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (hang_seconds(call, slot, &seconds) && (seconds == FOREVER || now() - start < seconds))
+	while (control_hang(call, slot, &seconds) && (seconds == FOREVER || now() - start < seconds))
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-nvmlReturn_t session_read(struct node *out)
+static bool is_open(void)
 {
 	pthread_mutex_lock(&lock);
 	bool open = references > 0;
 	pthread_mutex_unlock(&lock);
-	if (!open)
-		return NVML_ERROR_UNINITIALIZED;
-	return control_read(out) ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
+	return open;
 }
 
-nvmlReturn_t session_enter(const char *call, struct node *out)
+nvmlReturn_t session_read(struct head *out)
+{
+	if (!is_open())
+		return NVML_ERROR_UNINITIALIZED;
+	return control_head(out) ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
+}
+
+nvmlReturn_t session_enter(const char *call, struct head *out)
 {
 	session_hang(call, -1);
-	return session_read(out);
+	nvmlReturn_t rc = control_fail(call, -1);
+	return rc ? rc : session_read(out);
 }
 
 nvmlReturn_t session_gpu(const char *call, nvmlDevice_t device, struct gpu *out)
 {
-	struct node node;
-	session_hang(call, device ? device->slot : -1);
-	nvmlReturn_t rc = session_read(&node);
+	int slot = device ? device->slot : -1;
+	session_hang(call, slot);
+	nvmlReturn_t rc = control_fail(call, slot);
 	if (rc)
 		return rc;
+	if (!is_open())
+		return NVML_ERROR_UNINITIALIZED;
 	if (!device)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	if (device->slot >= node.count || node.gpus[device->slot].state != STATE_PRESENT)
-		return NVML_ERROR_GPU_IS_LOST;
-	*out = node.gpus[device->slot];
-	return NVML_SUCCESS;
+	if (!control_gpu(device->slot, out)) {
+		struct head head;
+		return control_head(&head) ? NVML_ERROR_GPU_IS_LOST : NVML_ERROR_UNKNOWN;
+	}
+	return out->state == STATE_PRESENT ? NVML_SUCCESS : NVML_ERROR_GPU_IS_LOST;
+}
+
+nvmlReturn_t session_u32(const char *call, nvmlDevice_t device, enum number_id id, unsigned *out)
+{
+	struct gpu gpu;
+	nvmlReturn_t rc = session_gpu(call, device, &gpu);
+	return rc ? rc : number_u32(&gpu.numbers[id], out);
+}
+
+nvmlReturn_t session_u64(const char *call, nvmlDevice_t device, enum number_id id, unsigned long long *out)
+{
+	struct gpu gpu;
+	nvmlReturn_t rc = session_gpu(call, device, &gpu);
+	return rc ? rc : number_u64(&gpu.numbers[id], out);
 }
 
 unsigned session_count(void)
@@ -103,26 +103,46 @@ nvmlDevice_t session_device(unsigned index)
 	return index < session_count() ? &devices[index] : NULL;
 }
 
-int session_slot(nvmlDevice_t device)
+nvmlDevice_t session_instance(nvmlDevice_t device, unsigned instance)
 {
-	return device->slot;
+	nvmlDevice_t i = &instances[device->slot][instance];
+	*i = (struct nvmlDevice_st){.slot = device->slot, .instance = instance};
+	return i;
+}
+
+static int open_device(const char *folder, const char *kind, int minor)
+{
+	char path[MAX_PATH + 32];
+	snprintf(path, sizeof path, minor < 0 ? "%s/%s" : "%s/%s%d", folder, kind, minor);
+	return open(path, O_RDWR | O_CLOEXEC);
 }
 
 /* NVML counts GPUs once, at init: a GPU that is gone by then has no index, one
  * that is lost later keeps its own. */
-static void enumerate(const struct node *node)
+static void enumerate(const struct head *head)
 {
+	struct gpu gpu;
 	count = 0;
-	for (int i = 0; i < node->count; i++)
-		if (node->gpus[i].state != STATE_GONE)
-			devices[count++].slot = i;
+	files[MAX_GPUS] = open_device(head->devices, "nvidiactl", -1);
+	for (int i = 0; i < head->count; i++) {
+		if (!control_gpu(i, &gpu) || gpu.state == STATE_GONE)
+			continue;
+		files[count] = open_device(head->devices, "nvidia", gpu.minor);
+		devices[count++] = (struct nvmlDevice_st){.slot = i, .instance = -1};
+	}
 }
 
-void session_open(const struct node *node)
+static void close_device(int file)
+{
+	if (file >= 0)
+		close(file);
+}
+
+void session_open(const struct head *head)
 {
 	pthread_mutex_lock(&lock);
 	if (references++ == 0)
-		enumerate(node);
+		enumerate(head);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -131,6 +151,11 @@ bool session_close(void)
 	pthread_mutex_lock(&lock);
 	bool open = references > 0;
 	references -= open;
+	if (open && references == 0) {
+		for (unsigned i = 0; i < count; i++)
+			close_device(files[i]);
+		close_device(files[MAX_GPUS]);
+	}
 	pthread_mutex_unlock(&lock);
 	return open;
 }

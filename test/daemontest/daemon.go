@@ -60,6 +60,7 @@ func quick(dir string, sim *node.Node) config.Config {
 	c.KernelLog.Path, c.KernelLog.BootIDPath = sim.KmsgPath(), sim.BootIDPath()
 	c.KernelLog.JournalPaths = nil // this machine's is not the simulated node's
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
+	c.NVML.BusPath = "" // the simulated GPUs are on no bus
 	c.NVML.Grace = config.Duration(2 * time.Second)
 	c.Contain.CleanPolls, c.Contain.Probation = 2, config.Duration(2*time.Second)
 	c.Kubernetes.StartJitter = 0
@@ -118,8 +119,11 @@ func (d *Daemon) ended() bool {
 	}
 }
 
-// Kill ends the daemon with SIGKILL.
+// Kill ends the daemon with SIGKILL, if it runs.
 func (d *Daemon) Kill() {
+	if d.process == nil {
+		return
+	}
 	d.process.Kill()
 	d.bury()
 }

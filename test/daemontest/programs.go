@@ -33,6 +33,7 @@ type Programs struct {
 	once sync.Once
 	err  error
 	dir  string
+	root string // of the module
 	// binary is the daemon, library the folder of the simulated driver.
 	binary, library string
 }
@@ -71,7 +72,7 @@ func (p *Programs) build() error {
 		return fmt.Errorf("go list -m: %w", err)
 	}
 	path, root, _ := strings.Cut(strings.TrimSpace(string(module)), " ")
-	p.library = filepath.Join(root, "build", "sim")
+	p.root, p.library = root, filepath.Join(root, "build", "sim")
 	if err := run(exec.Command("make", "-C", filepath.Join(root, "sim"), "OUT="+p.library)); err != nil {
 		return err
 	}

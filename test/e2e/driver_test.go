@@ -14,8 +14,7 @@ import (
 func judgesAllTheSame(t *testing.T, d *daemontest.Daemon) {
 	t.Helper()
 	d.Say(daemontest.XID(d.GPU(2).PCI, daemontest.Uncontained))
-	d.AwaitLog("would taint", "xid-95")
-	d.AwaitLog("would cordon the node")
+	d.AwaitLog("NodeQuarantined", "xid-95")
 	if code, body := d.Get("/healthz"); code != 200 {
 		t.Errorf("/healthz: %d %s", code, body)
 	}

@@ -1,61 +1,42 @@
 package e2e
 
 import (
-	"os"
 	"strings"
 	"testing"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 	"github.com/gpuhealthd/gpuhealthd/test/kubetest"
 )
 
-// account is the daemon's in deploy/daemonset.yaml.
-var account = types.NamespacedName{Namespace: "gpuhealthd", Name: "gpuhealthd"}
-
 // host is a simulated GPU node with its Node object, and an administrator.
 type host struct {
 	*daemontest.Daemon
-	t       *testing.T
-	cluster *kubetest.Cluster
-	admin   kubernetes.Interface
-	name    string
+	t     *testing.T
+	admin kubernetes.Interface
+	name  string
 }
 
 // onCluster prepares a daemon with a Node of its own, under its own service
 // account and no more rights than deploy/ gives that. It is not started.
 func onCluster(t *testing.T, cluster *kubetest.Cluster) *host {
 	t.Helper()
-	manifest, err := os.ReadFile("../../deploy/daemonset.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.Apply(t.Context(), manifest); err != nil {
-		t.Fatal(err)
-	}
-	for _, verb := range []string{"list", "watch", "patch"} {
-		cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: verb, Resource: "nodes"})
-	}
-	cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes", Subresource: "status"})
-	cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: "default"})
-	return withAccount(t, cluster, account)
+	programs.Deploy(t, cluster)
+	return withAccount(t, cluster, daemontest.Account())
 }
 
 // withAccount is onCluster under any service account.
 func withAccount(t *testing.T, cluster *kubetest.Cluster, account types.NamespacedName) *host {
 	t.Helper()
-	h := &host{t: t, cluster: cluster, name: strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name())), Daemon: programs.New(t)}
+	h := &host{t: t, Daemon: programs.New(t)}
+	h.name = strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name()))
 	h.admin = kubernetes.NewForConfigOrDie(cluster.Admin())
-	cluster.CreateNode(t, h.name)
-	h.Config.Actuator, h.Config.Node = config.ActuatorKubernetes, h.name
-	h.Config.Kubernetes.Kubeconfig = kubetest.Kubeconfig(t, cluster.ServiceAccount(t, account, ""))
+	h.OnCluster(cluster, h.name, account)
 	return h
 }
 
@@ -68,15 +49,7 @@ func (h *host) inService() {
 		return n.Labels["gpuhealthd.io/state"] == "healthy" && n.Labels["gpuhealthd.io/gpus-healthy"] == "8" &&
 			condition(n, "GPUHealthy").Status == corev1.ConditionTrue
 	})
-	h.settled()
-}
-
-// settled returns when everything that the plan wants is done and told.
-func (h *host) settled() {
-	h.t.Helper()
-	daemontest.Await(h.t, "nothing waits to be written", func() bool {
-		return h.Metric("intentions_waiting") == 0
-	})
+	h.AwaitSettled()
 }
 
 // object reads the Node.
@@ -107,7 +80,7 @@ func (h *host) awaitContained() *corev1.Node {
 		return n.Spec.Unschedulable && contained(n) && condition(n, "GPUHealthy").Status == corev1.ConditionFalse
 	})
 	daemontest.Await(h.t, "the daemon has seen it", func() bool { return h.Metric("steps", `step="cordon"`, `status="done"`) > 0 })
-	h.settled()
+	h.AwaitSettled()
 	return node
 }
 
@@ -153,7 +126,7 @@ func (h *host) events(reason string) (found []eventsv1.Event) {
 func (h *host) awaitEvent(reason string) eventsv1.Event {
 	h.t.Helper()
 	daemontest.Await(h.t, "there is an event "+reason, func() bool { return len(h.events(reason)) > 0 })
-	h.settled()
+	h.AwaitSettled()
 	found := h.events(reason)
 	if len(found) != 1 {
 		h.t.Errorf("%d events %s: %v", len(found), reason, found)

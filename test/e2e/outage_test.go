@@ -21,7 +21,7 @@ func TestAnOutageLosesNothing(t *testing.T) {
 
 	h.lose(5)
 	h.AwaitMetric(1, "verdicts_total", `fault="xid-79"`)
-	h.AwaitMetric(1, "node_applies_total", `result="failed"`)
+	h.AwaitMetric(1, "node_applies_total", `result="unreachable"`)
 	h.sicken(2)
 	h.AwaitMetric(1, "verdicts_total", `fault="xid-95"`)
 	if h.Metric("intentions_waiting") == 0 {

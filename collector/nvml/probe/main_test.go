@@ -39,14 +39,14 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if err := Run(ctx, os.Stdin, os.Stdout, Config{period, deadline}); err != nil {
+	if err := Run(ctx, os.Stdin, os.Stdout, Config{Period: period, SlowPeriod: 5 * period, Deadline: deadline}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// library builds the simulated driver and gives its folder.
-func library(t *testing.T) string {
+// simulated builds the simulated driver and gives its folder.
+func simulated(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("make", "-C", "../../../sim", "OUT=../build/sim").CombinedOutput()
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *child) ended() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // The whole way: parent, child, go-nvml, simulated driver.
 func TestUnderParent(t *testing.T) {
 	n := newNode(t)
-	env := append(n.Env(library(t)), asProbe+"="+quick.String(), "GORACE=atexit_sleep_ms=0")
+	env := append(n.Env(simulated(t)), asProbe+"="+quick.String(), "GORACE=atexit_sleep_ms=0")
 	parent := nvml.New(nvml.Config{
 		Command: []string{os.Args[0]}, Env: env, Lock: t.TempDir(),
 	})

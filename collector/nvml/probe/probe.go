@@ -1,11 +1,14 @@
 // Package probe is the child process that has NVIDIA's management library open.
-// It polls every GPU each period and writes what it finds as nvml.Report lines.
+// It polls every GPU each period and writes what it finds as nvml.Report lines;
+// what rarely changes it asks for in a slow period. XIDs that the driver announces
+// it reports as they come.
 //
 // Each GPU is asked in a goroutine of its own and each call has a deadline. A
 // call that misses it is reported and its GPU left alone until the call returns,
 // while the others go on being asked: one dead GPU hides no other, and there is
-// never more than one thread stuck for a GPU. A function that an older driver
-// may lack is looked up first, since calling it would end the process.
+// never more than one thread stuck for a GPU. A function is looked up before it is
+// called the first time, since calling one that an older driver lacks would end
+// the process.
 package probe
 
 import (
@@ -19,46 +22,62 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 )
 
-// Config is how often to poll, and how long a single driver call may take.
+// Config is how often to poll, how often to ask for the slow values as well, and
+// how long a single driver call may take.
 type Config struct {
-	Period, Deadline time.Duration
+	Period, SlowPeriod, Deadline time.Duration
 }
 
-// Run polls until in ends or ctx is done, which is a clean end: the library is
-// shut down unless a call hangs. Every line on in asks for one poll at once. Run
-// owns the process: it ends with an error when the library cannot be opened
-// (reported as well) or out cannot be written, and then the process should end.
+// Run polls until in ends or ctx is done, which is a clean end. Each line on in is a wish: "poll" for a poll of
+// everything at once, "close" to shut the library down, which is reported when it
+// is done, and "open" to go on. Run owns the process: it ends with an error when
+// the library cannot be opened (reported as well) or out cannot be written, and
+// then the process should end.
 func Run(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
-	if cfg.Period <= 0 || cfg.Deadline <= 0 {
-		return fmt.Errorf("probe nvml: period %v, deadline %v: both must be above zero", cfg.Period, cfg.Deadline)
+	if cfg.Period <= 0 || cfg.SlowPeriod <= 0 || cfg.Deadline <= 0 {
+		return fmt.Errorf("probe nvml: period %v, slow period %v, deadline %v: all must be above zero",
+			cfg.Period, cfg.SlowPeriod, cfg.Deadline)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &probe{cfg: cfg, out: out, lib: driver.New(), polls: readPolls(in, cancel)}
-	if err := p.open(ctx); err != nil || ctx.Err() != nil {
-		return err
+	p := &probe{cfg: cfg, out: out, lib: driver.New(), wishes: readWishes(in, cancel)}
+	for ctx.Err() == nil {
+		if err := p.open(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := p.watch(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := p.close(ctx); err != nil {
+			return err
+		}
+		if err := p.rest(ctx); err != nil {
+			return err
+		}
 	}
-	if err := p.loop(ctx); err != nil {
-		return err
-	}
-	return p.close()
+	return nil
 }
 
 type probe struct {
-	cfg   Config
-	out   io.Writer
-	lib   driver.Interface
-	polls <-chan struct{}
+	cfg    Config
+	out    io.Writer
+	lib    driver.Interface
+	wishes *wishes
 
-	facts   facts
+	// While the library is open.
+	session session
 	gpus    []*gpu
 	answers chan nvml.GPU // one place for each GPU: who answers late never waits
+	events  *events
+	slowAt  time.Time // when the slow values are due
 }
 
-func (p *probe) loop(ctx context.Context) error {
+// watch polls until the parent wants the library closed or ctx is done.
+func (p *probe) watch(ctx context.Context) error {
 	tick := time.NewTicker(p.cfg.Period)
 	defer tick.Stop()
-	for ctx.Err() == nil {
+	p.slowAt = time.Now()
+	for {
 		began := time.Now()
 		if err := p.poll(); err != nil {
 			return err
@@ -67,23 +86,50 @@ func (p *probe) loop(ctx context.Context) error {
 			// The tick that passed meanwhile must not count a hang twice at once.
 			tick.Reset(p.cfg.Period)
 		}
-		select {
-		case <-tick.C:
-		case <-p.polls:
-		case late := <-p.answers: // what was stuck is free: say so at once
-			p.take(late)
-		case <-ctx.Done():
+		if done, err := p.wait(ctx, tick.C); done || err != nil {
+			return err
 		}
 	}
-	return nil
+}
+
+// wait returns when a poll is due, or is done when the library is to be closed.
+func (p *probe) wait(ctx context.Context, tick <-chan time.Time) (done bool, err error) {
+	for {
+		select {
+		case <-tick:
+			return false, nil
+		case <-p.wishes.changed:
+			poll, closed := p.wishes.take()
+			if poll {
+				p.slowAt = time.Now()
+			}
+			if poll || closed {
+				return closed, nil
+			}
+		case late := <-p.answers: // what was stuck is free: say so at once
+			p.take(late)
+			return false, nil
+		case x := <-p.events.heard:
+			if err := x.report(p.gpus[x.index].last.UUID).Write(p.out); err != nil {
+				return false, err
+			}
+		case <-ctx.Done():
+			return true, nil
+		}
+	}
 }
 
 // poll asks every GPU that is not stuck and reports all of them.
 func (p *probe) poll() error {
+	if now := time.Now(); !now.Before(p.slowAt) {
+		p.slowAt = now.Add(p.cfg.SlowPeriod)
+		for _, g := range p.gpus {
+			g.due = true
+		}
+	}
 	for _, g := range p.gpus {
 		if !g.busy {
-			g.busy = true
-			q := query{lib: p.lib, has: p.facts.has, track: &g.track, gpu: g.unknown()}
+			q := g.query(p.session.library)
 			go func() { p.answers <- q.ask() }()
 		}
 	}
@@ -130,6 +176,7 @@ func (p *probe) markStuck(now time.Time) (wait time.Duration, pending bool) {
 func (p *probe) take(answer nvml.GPU) {
 	g := p.gpus[answer.Index]
 	g.busy, g.stuck, g.last = false, call{}, answer
+	g.due = g.due || answer.Error != nil // what is slow was not asked for, or is of before
 }
 
 func (p *probe) report() error {
@@ -147,7 +194,8 @@ func (p *probe) report() error {
 		}
 	}
 	return nvml.InventoryReport(nvml.Inventory{
-		Driver: p.facts.driver, NVML: p.facts.nvml, GPUs: list,
+		Driver: p.session.driver, NVML: p.session.nvml, GPUs: list,
+		Calls: p.session.calls.take(), Fields: p.session.fields.take(),
 	}).Write(p.out)
 }
 

@@ -15,7 +15,7 @@ func anyInventory(nvml.Inventory) bool { return true }
 
 func TestHealthyInventory(t *testing.T) {
 	n := newNode(t)
-	inv := start(t, n, library(t)).inventory(anyInventory)
+	inv := start(t, n, simulated(t)).inventory(anyInventory)
 	if inv.Driver != "570.195.03" || inv.NVML != "12.570.195.03" {
 		t.Errorf("versions %q, %q", inv.Driver, inv.NVML)
 	}
@@ -32,7 +32,7 @@ func TestHealthyInventory(t *testing.T) {
 		if g.Minor == nil || *g.Minor != i || g.MIG == nil || *g.MIG || g.Recovery == nil || *g.Recovery != 0 {
 			t.Errorf("GPU %d: %+v: want minor %d, MIG off, recovery 0", i, g, i)
 		}
-		if g.Remap == nil || *g.Remap != (nvml.Remap{}) || g.Lost || g.Stuck != "" || g.Error != nil {
+		if g.Remap == nil || g.Remap.Pending || g.Remap.Failed || g.Lost || g.Stuck != "" || g.Error != nil {
 			t.Errorf("GPU %d: %+v: want it healthy", i, g)
 		}
 	}
@@ -40,7 +40,7 @@ func TestHealthyInventory(t *testing.T) {
 
 func TestLostWhileRunning(t *testing.T) {
 	n := newNode(t)
-	c := start(t, n, library(t))
+	c := start(t, n, simulated(t))
 	before := c.inventory(anyInventory)
 	must(t, n.Lose("2"))
 	inv := c.inventory(func(i nvml.Inventory) bool { return i.GPUs[2].Lost })
@@ -62,7 +62,7 @@ func TestGoneBeforeStart(t *testing.T) {
 	n := newNode(t)
 	must(t, n.Break("0"))
 	must(t, n.Reboot())
-	inv := start(t, n, library(t)).inventory(anyInventory)
+	inv := start(t, n, simulated(t)).inventory(anyInventory)
 	if len(inv.GPUs) != 7 || inv.GPUs[0].PCI.String() != "0000:43:00" {
 		t.Errorf("%d GPUs from %v, want 7 from 0000:43:00", len(inv.GPUs), inv.GPUs[0].PCI)
 	}
@@ -70,7 +70,7 @@ func TestGoneBeforeStart(t *testing.T) {
 
 func TestHangOnOneGPU(t *testing.T) {
 	n := newNode(t)
-	c := start(t, n, library(t))
+	c := start(t, n, simulated(t))
 	uuid := c.inventory(anyInventory).GPUs[5].UUID
 	must(t, n.Hang("nvmlDeviceGetFieldValues", "5", node.Forever))
 
@@ -82,7 +82,7 @@ func TestHangOnOneGPU(t *testing.T) {
 		t.Errorf("hung for %v s, below the deadline", hung.Seconds)
 	}
 	must(t, n.Recovery("6", 1)) // the others go on being asked
-	inv := c.inventory(func(i nvml.Inventory) bool { return *i.GPUs[6].Recovery == 1 })
+	inv := c.inventory(func(i nvml.Inventory) bool { return i.GPUs[6].Recovery != nil && *i.GPUs[6].Recovery == 1 })
 	if g := inv.GPUs[5]; g.Stuck != "nvmlDeviceGetFieldValues" || g.UUID != uuid || g.Recovery != nil || g.Lost {
 		t.Errorf("stuck GPU: %+v", g)
 	}
@@ -97,7 +97,7 @@ func TestHangOnOneGPU(t *testing.T) {
 func TestHangInInit(t *testing.T) {
 	n := newNode(t)
 	must(t, n.Hang("nvmlInit_v2", "", node.Forever))
-	c := start(t, n, library(t))
+	c := start(t, n, simulated(t))
 	r, _ := c.next()
 	if r.Hung == nil || r.Hung.Call != "nvmlInit" || r.Hung.Index != nil {
 		t.Fatalf("first report %+v, want nvmlInit hung", r)
@@ -111,7 +111,7 @@ func TestRemapAndRecovery(t *testing.T) {
 	must(t, n.Remap("1", "pending"))
 	must(t, n.Remap("2", "failed"))
 	must(t, n.Recovery("3", 4))
-	inv := start(t, n, library(t)).inventory(anyInventory)
+	inv := start(t, n, simulated(t)).inventory(anyInventory)
 	if r := inv.GPUs[1].Remap; !r.Pending || r.Failed {
 		t.Errorf("GPU 1: remap %+v, want pending", r)
 	}
@@ -124,7 +124,7 @@ func TestRemapAndRecovery(t *testing.T) {
 }
 
 func TestPollAtOnce(t *testing.T) {
-	c := startEvery(t, time.Hour, newNode(t), library(t))
+	c := startEvery(t, time.Hour, newNode(t), simulated(t))
 	c.inventory(anyInventory)
 	if _, err := c.stdin.Write([]byte("poll\n")); err != nil {
 		t.Fatal(err)
@@ -132,8 +132,27 @@ func TestPollAtOnce(t *testing.T) {
 	c.inventory(anyInventory)
 }
 
+// As in a container that lost its devices: nothing is known but who they were.
+func TestEveryCallFails(t *testing.T) {
+	n := newNode(t)
+	c := start(t, n, simulated(t))
+	uuid := c.inventory(anyInventory).GPUs[7].UUID
+	must(t, n.FailCall("*", "", 999))
+	inv := c.inventory(func(i nvml.Inventory) bool { return i.GPUs[7].Error != nil })
+	for _, g := range inv.GPUs {
+		if g.Error == nil || g.Error.Code != 999 || g.Lost || g.Recovery != nil || g.UUID == "" {
+			t.Errorf("%+v: want error 999 and nothing known", g)
+		}
+	}
+	must(t, n.FailCall("*", "", 0))
+	back := c.inventory(func(i nvml.Inventory) bool { return i.GPUs[7].Error == nil }).GPUs[7]
+	if back.UUID != uuid || back.Persistence == nil {
+		t.Errorf("%+v: want %s, and the slow values again", back, uuid)
+	}
+}
+
 func TestInitFails(t *testing.T) {
-	lib := library(t)
+	lib := simulated(t)
 	tests := []struct {
 		name, lib string
 		prepare   func(n *node.Node) error
@@ -160,7 +179,7 @@ func TestInitFails(t *testing.T) {
 }
 
 func TestOldLibrary(t *testing.T) {
-	inv := start(t, newNode(t), library(t)+"/old").inventory(anyInventory)
+	inv := start(t, newNode(t), simulated(t)+"/old").inventory(anyInventory)
 	for _, g := range inv.GPUs {
 		if g.UUID == "" || g.MIG != nil || g.Remap != nil || g.Recovery != nil || g.Error != nil {
 			t.Errorf("%+v: want it named, the rest unknown and no error", g)
@@ -169,7 +188,7 @@ func TestOldLibrary(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	lib := library(t)
+	lib := simulated(t)
 	end := map[string]func(c *child){
 		"EOF":     func(c *child) { c.stdin.Close() },
 		"SIGTERM": func(c *child) { c.cmd.Process.Signal(syscall.SIGTERM) },

@@ -1,7 +1,7 @@
 package probe
 
 import (
-	"encoding/binary"
+	"time"
 
 	driver "github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -9,161 +9,171 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
-// gpu is what the loop knows of one index.
-type gpu struct {
-	track track    // the call that its goroutine is in
-	busy  bool     // its goroutine has not answered yet
-	stuck call     // the call that is past its deadline
-	last  nvml.GPU // the last answer
-}
-
-// unknown is the GPU with nothing known but who it is: that does not change
-// while the library is open, and outlives the GPU.
-func (g *gpu) unknown() nvml.GPU {
-	return nvml.GPU{Index: g.last.Index, Identity: g.last.Identity}
+// library is the open library and what its users share.
+type library struct {
+	driver.Interface
+	has    *symbols
+	calls  *costs
+	fields *costs
 }
 
 // query asks one GPU for one poll.
 type query struct {
-	lib   driver.Interface
-	has   symbols
-	track *track
-	gpu   nvml.GPU
+	lib   library
+	gpu   *gpu // what is kept between polls
+	slow  bool // ask for the slow values too
 	dev   driver.Device
+	found nvml.GPU
 }
 
 // ask makes the calls of one poll. The handle is got anew each time: that is the
 // call which tells best that a GPU is lost.
 func (q *query) ask() nvml.GPU {
-	ret := q.do("nvmlDeviceGetHandleByIndex", func() (ret driver.Return) {
-		q.dev, ret = q.lib.DeviceGetHandleByIndex(q.gpu.Index)
-		return ret
-	})
-	if ret != driver.SUCCESS {
-		return q.gpu
+	if !q.find() || !q.identify() {
+		return q.found
 	}
-	if q.gpu.UUID == "" {
-		q.identify()
+	q.askFast()
+	if q.slow {
+		q.askSlow()
+	} else {
+		q.keepSlow()
 	}
-	q.mig()
-	q.recovery()
-	q.remap()
-	return q.gpu
+	if q.found.Lost { // what came before that is of a GPU that was dying
+		return nvml.GPU{Index: q.found.Index, Identity: q.found.Identity, Lost: true, Error: q.found.Error}
+	}
+	return q.found
 }
 
-// do makes one driver call and keeps the first failure. A GPU that is lost is
-// not asked further.
-func (q *query) do(name string, f func() driver.Return) driver.Return {
-	if q.gpu.Lost {
+// call makes one driver call if the library has it. A GPU that is lost is not
+// asked further.
+func (q *query) call(name string, f func() driver.Return) driver.Return {
+	switch {
+	case q.found.Lost:
 		return driver.ERROR_GPU_IS_LOST
+	case !q.lib.has.has(name):
+		return driver.ERROR_FUNCTION_NOT_FOUND
 	}
-	q.track.enter(name)
+	q.gpu.track.enter(name)
+	began := time.Now()
 	ret := f()
-	q.track.leave()
-	q.gpu.Lost = ret == driver.ERROR_GPU_IS_LOST
-	if ret != driver.SUCCESS && ret != driver.ERROR_NOT_SUPPORTED && q.gpu.Error == nil {
-		q.gpu.Error = &nvml.Error{Op: name, Code: int(ret), Text: ret.Error()}
+	q.lib.calls.add(name, time.Since(began))
+	q.gpu.track.leave()
+	if ret == driver.ERROR_GPU_IS_LOST {
+		q.lose(name)
 	}
 	return ret
 }
 
-// identify fills in the identity if the two things that make it are told.
-func (q *query) identify() {
-	var id nvml.Identity
-	uuid := q.do("nvmlDeviceGetUUID", func() (ret driver.Return) {
-		id.UUID, ret = q.dev.GetUUID()
+// lose notes the call that said that the GPU is lost.
+func (q *query) lose(name string) {
+	const ret = driver.ERROR_GPU_IS_LOST
+	q.found.Lost = true
+	q.found.Error = &nvml.Error{Op: name, Code: int(ret), Text: ret.Error()}
+}
+
+// need makes a call without which there is no GPU to ask.
+func (q *query) need(name string, f func() driver.Return) bool {
+	ret := q.call(name, f)
+	if ret != driver.SUCCESS && q.found.Error == nil {
+		q.found.Error = &nvml.Error{Op: name, Code: int(ret), Text: ret.Error()}
+	}
+	return ret == driver.SUCCESS
+}
+
+// want makes the call that tells a value and says whether it did. What a GPU does
+// not support is not asked again before the next slow poll.
+func (q *query) want(v nvml.Value, name string, f func() driver.Return) bool {
+	return q.wantOne(v, name, name, f)
+}
+
+// wantOne is want of a call that can be asked for several things: key is one.
+func (q *query) wantOne(v nvml.Value, key, name string, f func() driver.Return) bool {
+	if q.gpu.without[key] {
+		return false
+	}
+	ret := q.call(name, f)
+	if notSupported(ret) {
+		q.gpu.without[key] = true
+		return false
+	}
+	return q.told(v, ret)
+}
+
+// told notes a value that was not told.
+func (q *query) told(v nvml.Value, ret driver.Return) bool {
+	if ret == driver.SUCCESS {
+		return true
+	}
+	if !notSupported(ret) && ret != driver.ERROR_GPU_IS_LOST {
+		q.fail(v, int(ret))
+	}
+	return false
+}
+
+// fail keeps a value's first failure.
+func (q *query) fail(v nvml.Value, code int) {
+	if q.found.Failed == nil {
+		q.found.Failed = map[nvml.Value]int{}
+	}
+	if _, failed := q.found.Failed[v]; !failed {
+		q.found.Failed[v] = code
+	}
+}
+
+// notSupported says whether the library, the driver or the GPU does not have
+// what was asked for.
+func notSupported(ret driver.Return) bool {
+	switch ret {
+	case driver.ERROR_NOT_SUPPORTED, driver.ERROR_FUNCTION_NOT_FOUND,
+		driver.ERROR_ARGUMENT_VERSION_MISMATCH, driver.ERROR_DEPRECATED:
+		return true
+	}
+	return false
+}
+
+func (q *query) find() bool {
+	return q.need("nvmlDeviceGetHandleByIndex", func() (ret driver.Return) {
+		q.dev, ret = q.lib.DeviceGetHandleByIndex(q.found.Index)
 		return ret
 	})
-	pci := q.do("nvmlDeviceGetPciInfo", func() driver.Return {
+}
+
+// identify fills in the identity if the two things that make it are told. It
+// does not change while the library is open.
+func (q *query) identify() bool {
+	if q.found.UUID != "" {
+		return true
+	}
+	var id nvml.Identity
+	named := q.need("nvmlDeviceGetUUID", func() (ret driver.Return) {
+		id.UUID, ret = q.dev.GetUUID()
+		return ret
+	}) && q.need("nvmlDeviceGetPciInfo", func() driver.Return {
 		info, ret := q.dev.GetPciInfo()
 		id.PCI = xidparse.PCI{Domain: info.Domain, Bus: uint8(info.Bus), Device: uint8(info.Device)}
 		return ret
 	})
+	if !named {
+		return false
+	}
 	// What a board does not tell of these stays empty.
-	_ = q.do("nvmlDeviceGetSerial", func() (ret driver.Return) {
+	_ = q.call("nvmlDeviceGetSerial", func() (ret driver.Return) {
 		id.Serial, ret = q.dev.GetSerial()
 		return ret
 	})
-	_ = q.do("nvmlDeviceGetName", func() (ret driver.Return) {
+	_ = q.call("nvmlDeviceGetName", func() (ret driver.Return) {
 		id.Name, ret = q.dev.GetName()
 		return ret
 	})
 	minor := 0
-	if q.do("nvmlDeviceGetMinorNumber", func() (ret driver.Return) {
+	if q.call("nvmlDeviceGetMinorNumber", func() (ret driver.Return) {
 		minor, ret = q.dev.GetMinorNumber()
 		return ret
 	}) == driver.SUCCESS {
 		id.Minor = &minor
 	}
-	if uuid == driver.SUCCESS && pci == driver.SUCCESS && !q.gpu.Lost {
-		q.gpu.Identity = id
+	if !q.found.Lost {
+		q.found.Identity = id
 	}
-}
-
-// mig asks for MIG mode. A GPU that does not support it has it off.
-func (q *query) mig() {
-	if !q.has.mig {
-		return
-	}
-	on := false
-	ret := q.do("nvmlDeviceGetMigMode", func() driver.Return {
-		current, _, ret := q.dev.GetMigMode()
-		on = ret == driver.SUCCESS && current == driver.DEVICE_MIG_ENABLE
-		return ret
-	})
-	if ret == driver.SUCCESS || ret == driver.ERROR_NOT_SUPPORTED {
-		q.gpu.MIG = &on
-	}
-}
-
-// recovery asks for field 230. Drivers before R565 do not know it.
-func (q *query) recovery() {
-	if !q.has.fields {
-		return
-	}
-	field := []driver.FieldValue{{FieldId: driver.FI_DEV_GET_GPU_RECOVERY_ACTION}}
-	ret := q.do("nvmlDeviceGetFieldValues", func() driver.Return {
-		if ret := q.dev.GetFieldValues(field); ret != driver.SUCCESS {
-			return ret
-		}
-		// An unknown field is an invalid argument to some drivers.
-		if ret := driver.Return(field[0].NvmlReturn); ret != driver.ERROR_INVALID_ARGUMENT {
-			return ret
-		}
-		return driver.ERROR_NOT_SUPPORTED
-	})
-	if ret == driver.SUCCESS {
-		q.gpu.Recovery = fieldInt(field[0])
-	}
-}
-
-// remap asks for row remapping. It is not supported in MIG mode.
-func (q *query) remap() {
-	if !q.has.remap {
-		return
-	}
-	var r nvml.Remap
-	ret := q.do("nvmlDeviceGetRemappedRows", func() (ret driver.Return) {
-		_, _, r.Pending, r.Failed, ret = q.dev.GetRemappedRows()
-		return ret
-	})
-	if ret == driver.SUCCESS {
-		q.gpu.Remap = &r
-	}
-}
-
-// fieldInt reads a small number of any integer type; nil where it is another.
-func fieldInt(v driver.FieldValue) *int {
-	n := 0
-	switch driver.ValueType(v.ValueType) {
-	case driver.VALUE_TYPE_UNSIGNED_INT, driver.VALUE_TYPE_SIGNED_INT:
-		n = int(int32(binary.NativeEndian.Uint32(v.Value[:])))
-	case driver.VALUE_TYPE_UNSIGNED_LONG, driver.VALUE_TYPE_UNSIGNED_LONG_LONG, driver.VALUE_TYPE_SIGNED_LONG_LONG:
-		n = int(binary.NativeEndian.Uint64(v.Value[:]))
-	case driver.VALUE_TYPE_UNSIGNED_SHORT:
-		n = int(binary.NativeEndian.Uint16(v.Value[:]))
-	default:
-		return nil
-	}
-	return &n
+	return !q.found.Lost
 }

@@ -1,0 +1,97 @@
+package fault
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// findings gives what a poll shows of a GPU's memory its class.
+var findings = []struct {
+	found ecc.Finding
+	class Class
+}{
+	{ecc.RowsFailed, RemapFailed},
+	{ecc.RowsPending, RemapPending},
+	{ecc.NewDoubleBit, XID48},
+	{ecc.StormRages, ECCStorm},
+	{ecc.SRAMThreshold, SRAMThreshold},
+	{ecc.SparesLow, SparesLow},
+	{ecc.Unreadable, ECCUnreadable},
+}
+
+// memory judges what one poll says of a GPU's memory.
+func (j *Judge) memory(now time.Time, d *device, g GPUState) {
+	found := d.Memory.Read(now, g.Memory)
+	for _, f := range findings {
+		if found&f.found != 0 {
+			e := j.shown(now, g.PCI, f.class)
+			if f.class == ECCStorm {
+				e.worst(d.Memory.Storm.Peak)
+			}
+		}
+	}
+}
+
+// worst keeps the highest rate of a storm as its evidence: idle is not healed.
+func (e *episode) worst(perSecond float64) {
+	if perSecond > e.Peak {
+		e.Peak = perSecond
+		e.Evidence = []string{fmt.Sprintf("%.0f corrected errors a second at the worst", perSecond)}
+	}
+}
+
+// slowdown judges what holds a GPU down. A moment of it is nothing.
+func (j *Judge) slowdown(now time.Time, d *device, g GPUState) {
+	busy := g.Memory.Busy != nil && *g.Memory.Busy
+	narrow := busy && (g.Width > 0 && g.Width < g.MaxWidth || g.Generation > 0 && g.Generation < g.MaxGeneration)
+	if d.Hot.read(now, g.Slowed.Thermal) {
+		j.shown(now, g.PCI, Thermal)
+	}
+	if d.Braked.read(now, g.Slowed.PowerBrake) {
+		j.shown(now, g.PCI, PowerBrake)
+	}
+	if d.Narrow.read(now, narrow) {
+		j.shown(now, g.PCI, PCIeDegraded)
+	}
+}
+
+// bus compares what the PCI bus lists with what the driver does. A GPU that is
+// bound to another driver is passed through to a guest, and is not lost.
+func (j *Judge) bus(now time.Time, inv Inventory, listed map[xidparse.PCI]bool) {
+	for _, b := range inv.Bus {
+		if b.Driver != "nvidia" && j.devices[b.PCI] == nil {
+			continue
+		}
+		d := j.device(b.PCI)
+		d.Witness = &b
+		if listed[b.PCI] || b.Driver != "nvidia" {
+			d.Missing = 0
+			continue
+		}
+		if d.Missing++; d.Missing >= lostLimit {
+			j.shown(now, b.PCI, GPUCountShort)
+		}
+	}
+	if short := j.cfg.Expect - len(inv.GPUs); short > 0 {
+		if j.short++; j.short >= lostLimit {
+			j.shown(now, xidparse.PCI{}, GPUCountShort)
+		}
+		return
+	}
+	j.short = 0
+	j.seen(now, key{xidparse.PCI{}, GPUCountShort})
+}
+
+// witness says what the PCI bus thinks of a GPU that is said to be off it.
+func (d *device) witness() string {
+	switch {
+	case d == nil || d.Witness == nil:
+		return ""
+	case d.Witness.Dead:
+		return "its PCI configuration space reads all ones"
+	}
+	return "but its PCI configuration space still answers"
+}

@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// states gives a poll's answers in the judge's words. A GPU that was never
+// identified is nobody's device, and is left out.
+func states(inv nvml.Inventory) []fault.GPUState {
+	var out []fault.GPUState
+	for _, g := range inv.GPUs {
+		if g.UUID == "" {
+			continue
+		}
+		s := fault.GPUState{Device: fault.Device{PCI: g.PCI, UUID: g.UUID}, Lost: g.Lost, Recovery: g.Recovery}
+		switch {
+		case g.Stuck != "":
+			s.Failed = g.Stuck + " does not return"
+		case g.Error != nil && !g.Lost:
+			s.Failed = g.Error.Error()
+		}
+		s.Memory = memoryOf(g)
+		s.Slowed = slowdownOf(g)
+		s.Width, s.MaxWidth = number0(g.PCIe.Width), number0(g.PCIe.MaxWidth)
+		s.Generation, s.MaxGeneration = number0(g.PCIe.Gen), number0(g.PCIe.MaxGen)
+		out = append(out, s)
+	}
+	return out
+}
+
+// memoryOf gives what a poll says of a GPU's memory, volatile counts first: they
+// are what happened since the driver was loaded.
+func memoryOf(g nvml.GPU) ecc.Reading {
+	v := g.ECC.Volatile
+	r := ecc.Reading{Corrected: sum(v.DRAMCorrected, v.SRAMCorrected), Uncorrected: sum(v.DRAMUncorrected, v.SRAMUncorrected),
+		Threshold: g.ECC.Threshold, Busy: busy(g)}
+	_, failed := g.Failed[nvml.ValueECCVolatile]
+	r.Error = failed && v.DRAMCorrected == nil
+	if m := g.Remap; m != nil {
+		r.Pending, r.Failed = &m.Pending, &m.Failed
+		if m.Banks != nil {
+			low := m.Banks.Low + m.Banks.None
+			r.LowBanks = &low
+		}
+	} else if g.Retired != nil {
+		r.Pending = g.Retired.Pending // page retirement, before Ampere
+	}
+	return r
+}
+
+// sum adds what is known; nil when nothing is.
+func sum(counts ...*uint64) *uint64 {
+	var total *uint64
+	for _, c := range counts {
+		if c != nil {
+			n := *c
+			if total != nil {
+				n += *total
+			}
+			total = &n
+		}
+	}
+	return total
+}
+
+// busyPercent is from when a GPU counts as working.
+const busyPercent = 10
+
+func busy(g nvml.GPU) *bool {
+	switch {
+	case g.Use.SM != nil:
+		b := *g.Use.SM >= busyPercent
+		return &b
+	case g.Use.GPU != nil:
+		b := *g.Use.GPU >= busyPercent
+		return &b
+	}
+	return nil
+}
+
+// The clock event reasons that are faults: nvmlClocksEventReasons in nvml.h.
+const (
+	reasonSWThermal  = 0x20
+	reasonHWThermal  = 0x40
+	reasonPowerBrake = 0x80
+)
+
+func slowdownOf(g nvml.GPU) fault.Slowdown {
+	if g.Clocks.Reasons == nil {
+		return fault.Slowdown{}
+	}
+	r := *g.Clocks.Reasons
+	return fault.Slowdown{Thermal: r&(reasonSWThermal|reasonHWThermal) != 0, PowerBrake: r&reasonPowerBrake != 0}
+}
+
+// number0 gives 0 for what is not known.
+func number0(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// stuck names the calls on single GPUs that do not return.
+func stuck(inv nvml.Inventory) (calls []string) {
+	for _, g := range inv.GPUs {
+		if g.Stuck != "" {
+			calls = append(calls, fmt.Sprintf("%s on %s", g.Stuck, cmp.Or(g.UUID, "GPU "+strconv.Itoa(g.Index))))
+		}
+	}
+	return calls
+}
+
+// answering gives the GPUs that can be counted on to have answered.
+func answering(inv nvml.Inventory) []fault.Device {
+	var out []fault.Device
+	for _, s := range states(inv) {
+		if !s.Lost && s.Failed == "" {
+			out = append(out, s.Device)
+		}
+	}
+	return out
+}
+
+// hung gives a call past its deadline in the judge's words.
+func hung(h nvml.Hung, known *inventory.Map) fault.Hung {
+	f := fault.Hung{Call: h.Call, For: time.Duration(h.Seconds * float64(time.Second))}
+	if g, ok := known.ByUUID(h.UUID); ok {
+		f.Device = fault.Device{PCI: g.PCI, UUID: g.UUID}
+	}
+	return f
+}
