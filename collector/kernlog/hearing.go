@@ -51,10 +51,14 @@ func (l *Log) Hearing() Hearing {
 
 // Missing names the sources that should be heard and are not, each with why.
 func (h Hearing) Missing() (why []string) {
-	if h.Kmsg != nil && h.Kmsg.Deaf != "" {
-		why = append(why, "kernel log: "+h.Kmsg.Deaf)
+	device := h.State
+	if h.Kmsg != nil {
+		device = *h.Kmsg
 	}
-	if h.Journal != nil && h.Journal.Deaf != "" && h.Source != Kmsg {
+	if h.Source != FromJournal && device.Deaf != "" {
+		why = append(why, "kernel log: "+device.Deaf)
+	}
+	if h.Source != Kmsg && h.Journal != nil && h.Journal.Deaf != "" {
 		why = append(why, "journal: "+h.Journal.Deaf)
 	}
 	return why

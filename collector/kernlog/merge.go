@@ -149,6 +149,7 @@ func (m *merge) find(rec *Record) bool {
 	for i := range m.gaps {
 		if m.gaps[i].fill(rec) {
 			m.Filled++
+			rec.Backlog = rec.Backlog || rec.Micros < m.young // the gap may be older than the record behind it
 			return true
 		}
 	}

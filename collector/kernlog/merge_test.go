@@ -20,9 +20,7 @@ type merged struct {
 }
 
 func merging(source Source, asks bool, from Bookmark) *merged {
-	m := &merged{merge: newMerge(source, asks, false, from, "boot")}
-	m.young = now.micros - uint64(ResumeGrace.Microseconds())
-	return m
+	return &merged{merge: newMerge(source, asks, false, from, "boot")}
 }
 
 func (m *merged) tell(records []Record) {
@@ -137,6 +135,16 @@ func TestOldGapIsBacklog(t *testing.T) {
 	m.check(t, tally{Filled: 1}, "1 lost 1 backlog b", "0 backlog a late")
 }
 
+// A gap between two lives can begin long before the record that tells of it.
+func TestGapThatIsOldAndYoung(t *testing.T) {
+	m := merging(Kmsg, true, Bookmark{Kmsg: Position{"boot", 10}, Last: Moment{"boot", 5000}})
+	m.young = 7000
+	asked := m.device("13 9000 c")
+	m.entries(false, "6000 a", "8000 b")
+	m.settle(asked[0])
+	m.check(t, tally{Filled: 2}, "13 lost 2 c", "11 backlog a late", "12 b late")
+}
+
 // Without a journal, and where it has nothing, all is lost at once or at the end.
 func TestNobodyHasIt(t *testing.T) {
 	m := merging(Kmsg, false, Bookmark{})
@@ -192,6 +200,7 @@ func TestJournalAlone(t *testing.T) {
 func TestNextLife(t *testing.T) {
 	old, young := uint64(100_000_000), now.micros-1000
 	m := merging(FromJournal, false, Bookmark{Kmsg: Position{"boot", 7}, Last: Moment{"boot", old}})
+	m.young = now.micros - uint64(ResumeGrace.Microseconds())
 	m.entries(true, fmt.Sprint(old, " handled"), fmt.Sprint(old+1, " old"), fmt.Sprint(young, " young"))
 	m.check(t, tally{Duplicates: 1}, fmt.Sprint(old+1, " backlog old"), fmt.Sprint(young, " young"))
 

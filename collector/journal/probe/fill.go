@@ -33,7 +33,7 @@ func (p *probe) fill(ctx context.Context, span journal.Span) error {
 	r := journal.Report{Kind: journal.KindFilled, Span: &span, Done: true}
 	j, _, err := p.open(span.Boot, true)
 	if err == nil {
-		defer j.Close()
+		defer shut(j)
 		err = walkTo(j, span.From)
 	}
 	if err == nil {

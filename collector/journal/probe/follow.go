@@ -67,7 +67,7 @@ func (f *follower) opening(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close()
+	defer shut(j)
 	if err := f.tell(journal.Report{Kind: journal.KindOpened, Path: path}); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (f *follower) better(path string) bool {
 	f.reviewed = time.Now()
 	for _, preferred := range f.cfg.Paths[:slices.Index(f.cfg.Paths, path)] {
 		if j, some, err := f.openOne(preferred, f.place.Boot, f.cfg.Kernel); err == nil {
-			j.Close()
+			shut(j)
 			if some {
 				return true
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // remote is systemd-journal-remote, which makes journals from text.
@@ -45,7 +46,7 @@ func export(entries []fields) []byte {
 		f = fields{"_BOOT_ID": journalBoot(thisBoot), "_MACHINE_ID": thisMachine, "__REALTIME_TIMESTAMP": fmt.Sprint(at),
 			"__MONOTONIC_TIMESTAMP": fmt.Sprint(at - 1_699_999_000_000_000)}.with(f)
 		for _, name := range slices.Sorted(maps.Keys(f)) {
-			if value := f[name]; strings.ContainsAny(value, "\n\x00\xff") {
+			if value := f[name]; strings.ContainsAny(value, "\n\x00") || !utf8.ValidString(value) {
 				fmt.Fprintf(&b, "%s\n", name)
 				_ = binary.Write(&b, binary.LittleEndian, uint64(len(value)))
 				fmt.Fprintf(&b, "%s\n", value)

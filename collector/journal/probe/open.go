@@ -24,13 +24,13 @@ func (p *probe) open(boot string, kernel bool) (*sdjournal.Journal, string, erro
 			failed = err
 		case some:
 			if waiting != nil {
-				waiting.Close()
+				shut(waiting)
 			}
 			return j, path, nil
 		case waiting == nil:
 			waiting, at = j, path
 		default:
-			j.Close()
+			shut(j)
 		}
 	}
 	if waiting != nil {
@@ -56,11 +56,15 @@ func (p *probe) openOne(path, boot string, kernel bool) (j *sdjournal.Journal, s
 	// leak the files that are rotated between the opening and that.
 	j.Wait(0)
 	if some, err = p.match(j, boot, kernel); err != nil {
-		j.Close()
+		shut(j)
 		return nil, false, fmt.Errorf("journal %s: %w", path, err)
 	}
 	return j, some, nil
 }
+
+// shut closes a journal. That fails only where libsystemd cannot be found, and
+// then there is none.
+func shut(j *sdjournal.Journal) { _ = j.Close() }
 
 // match narrows the journal to what is wanted of the boot.
 func (p *probe) match(j *sdjournal.Journal, boot string, kernel bool) (some bool, err error) {
