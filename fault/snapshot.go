@@ -11,13 +11,15 @@ import (
 
 // snapshot is the saved form of a Judge.
 type snapshot struct {
-	Boot    string
-	Serial  int
-	Driver  int
-	Open    []*episode
-	Said    []Verdict
-	Past    []pastEntry
-	Devices []deviceEntry
+	Boot   string
+	Serial int
+	Driver int
+	// Switchless is as in Judge.
+	Switchless bool `json:",omitempty"`
+	Open       []*episode
+	Said       []Verdict
+	Past       []pastEntry
+	Devices    []deviceEntry
 }
 
 type pastEntry struct {
@@ -32,7 +34,7 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless}
 	for _, e := range j.ordered() {
 		s.Open = append(s.Open, e)
 		s.Said = append(s.Said, e.said)
@@ -62,7 +64,7 @@ func Restore(cfg Config, data []byte) (*Judge, error) {
 		return nil, fmt.Errorf("read the judge's snapshot: %w", err)
 	}
 	j := New(cfg)
-	j.boot, j.serial, j.driver = s.Boot, s.Serial, s.Driver
+	j.boot, j.serial, j.driver, j.switchless = s.Boot, s.Serial, s.Driver, s.Switchless
 	for i, e := range s.Open {
 		if i < len(s.Said) {
 			e.said = s.Said[i]

@@ -25,7 +25,7 @@ func (f fixed) Alive() error         { return f.alive }
 
 var (
 	well   = agent.Status{Driver: agent.DriverStatus{Enabled: true, Answered: time.Unix(1, 0)}}
-	deaf   = agent.Status{KernelLog: kernlog.Hearing{State: kernlog.State{Deaf: "permission denied"}}, Driver: agent.DriverStatus{Enabled: true}, Store: "damaged"}
+	deaf   = agent.Status{KernelLog: kernlog.Hearing{Kmsg: &kernlog.State{Deaf: "permission denied"}}, Driver: agent.DriverStatus{Enabled: true}, Store: "damaged"}
 	noNVML = agent.Status{}
 )
 
