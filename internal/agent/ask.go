@@ -35,7 +35,7 @@ func (c *core) answer(now time.Time, m asked) {
 	case nvml.KindClosed:
 		// It was asked to let go of the GPUs; whoever asked is answered.
 	case nvml.KindHung:
-		if r.Hung.Index != nil || c.unanswered(now, r.Hung.Call+" does not return") {
+		if r.Hung.Index != nil || c.unanswered(now, silence(*r.Hung)) {
 			c.step(now, hung(*r.Hung, &c.memory.inventory))
 		}
 	case nvml.KindFailed:
@@ -99,6 +99,14 @@ func (c *core) unanswered(now time.Time, why string) bool {
 	}
 	c.sources.Blind = why
 	return true
+}
+
+// silence says what does not answer where the driver as a whole does not.
+func silence(h nvml.Hung) string {
+	if h.Call == nvml.NoAnswer {
+		return "the NVML child does not answer"
+	}
+	return h.Call + " does not return"
 }
 
 // hangs takes in the calls on single GPUs that do not return, and tells them

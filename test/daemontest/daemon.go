@@ -61,7 +61,6 @@ func quick(dir string, sim *node.Node) config.Config {
 	c.KernelLog.JournalPaths = nil // this machine's is not the simulated node's
 	c.NVML.Period, c.NVML.Deadline = config.Duration(time.Second), config.Duration(time.Second)
 	c.NVML.BusPath = "" // the simulated GPUs are on no bus
-	c.NVML.Grace = config.Duration(2 * time.Second)
 	c.Contain.CleanPolls, c.Contain.Probation = 2, config.Duration(2*time.Second)
 	c.Kubernetes.StartJitter = 0
 	c.State.Path = filepath.Join(dir, "state.db")

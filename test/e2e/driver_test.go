@@ -4,10 +4,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
+
+// impatient is a grace that a starved machine may exceed: for those tests alone
+// in which the driver does not answer.
+const impatient = config.Duration(2 * time.Second)
 
 // judgesAllTheSame checks that the kernel log is heard and acted on while the
 // driver is in trouble, and that the process counts as healthy.
@@ -24,6 +30,7 @@ func TestWithoutADriverLibrary(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
 	d.Env = d.Sim.Env("")
+	d.Config.NVML.Grace = impatient
 	d.Start()
 	d.AwaitNotReady("driver: ", "nvmlInit")
 	d.AwaitLog("would set the condition GPUHealthy=Unknown", "DriverNotAsked")
@@ -75,6 +82,7 @@ func TestADriverThatNeverAnswers(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
 	d.Must(d.Sim.Hang("nvmlInit_v2", "", node.Forever))
+	d.Config.NVML.Grace = impatient
 	d.Start()
 	d.AwaitNotReady("driver: nvmlInit")
 	d.AwaitMetric(1, "verdicts_total", `fault="driver-hung"`)
