@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
@@ -51,6 +52,9 @@ func TestVersionMismatch(t *testing.T) {
 		t.Error("a version mismatch took the node out of service")
 	}
 	judgesAllTheSame(t, d)
+	d.Must(d.Sim.Mismatch(false))
+	awaitOver(t, d, fault.DriverMismatch, "")
+	d.AwaitReady()
 }
 
 // TestALibraryWithoutNewerSymbols is asked for what it has.
@@ -72,10 +76,32 @@ func TestAHungCallIsTold(t *testing.T) {
 	stuck := d.GPU(3)
 	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, node.Forever))
 	d.AwaitNotReady("driver: nvmlDeviceGetFieldValues", stuck.UUID)
-	d.AwaitMetric(1, "verdicts_total", `fault="driver-hung"`)
+	awaitOpen(t, d, fault.DriverHung, stuck.UUID)
 	judgesAllTheSame(t, d)
+	judgesAtOnce(t, d)
+	if calls := d.Status().Driver.Stuck; len(calls) != 1 {
+		t.Fatalf("stuck are %v: the lines were not judged beside a hung call", calls)
+	}
 	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, 0))
 	d.AwaitReady()
+	awaitOver(t, d, fault.DriverHung, stuck.UUID)
+}
+
+// judgesAtOnce checks that the kernel's lines are judged within 50 ms while the
+// driver hangs: most of them, since this machine does other things as well.
+func judgesAtOnce(t *testing.T, d *daemontest.Daemon) {
+	t.Helper()
+	const lines = 50
+	all := func() float64 { return d.Metric("kernel_line_judged_seconds_count") }
+	quick := func() float64 { return d.Metric("kernel_line_judged_seconds_bucket", `le="0.04096"`) }
+	began, beganQuick := all(), quick()
+	for n := range lines {
+		d.Say(daemontest.XID(d.GPU(2).PCI, daemontest.Uncontained))
+		daemontest.Await(t, "the line is judged", func() bool { return all() > began+float64(n) })
+	}
+	if n := quick() - beganQuick; n < lines*0.8 {
+		t.Errorf("%v of %d lines were judged within 41 ms", n, lines)
+	}
 }
 
 func TestADriverThatNeverAnswers(t *testing.T) {
