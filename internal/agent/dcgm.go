@@ -62,7 +62,9 @@ func (c *core) consult(now time.Time, r dcgm.Report) {
 		c.engineAway(now, "the DCGM child ended by itself")
 	case dcgm.KindHung:
 		// A slow engine is not a hung driver: it stalls on a GPU that only degrades.
-		c.engine.Absent = r.Hung.Call + " does not return"
+		if c.engine.Absent = r.Hung.Call + " does not return"; r.Hung.Call == dcgm.NoAnswer {
+			c.engine.Absent = "the DCGM child: " + r.Hung.Child
+		}
 	case dcgm.KindHealth:
 		c.hold(now, &c.health, healthOpinions(*r.Health))
 	case dcgm.KindValues:

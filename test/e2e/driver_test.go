@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -133,5 +137,52 @@ func TestAGPULostWithoutALine(t *testing.T) {
 	d.AwaitLog("verdict", `"xid-79"`, dead.UUID)
 	if text := d.StatusText(); !strings.Contains(text, dead.UUID) {
 		t.Errorf("gpuhealthd status does not name it:\n%s", text)
+	}
+}
+
+// TestAChildOfAnEarlierLife has not ended: no other is started beside it, and it
+// is said which process that is and what it is in the way of.
+func TestAChildOfAnEarlierLife(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.Config.NVML.Grace = impatient
+	child := leftover(t, filepath.Dir(d.Config.State.Path))
+	d.Start()
+	d.AwaitNotReady("driver: ", fmt.Sprintf("process %d", child.Pid), "its GPUs cannot be reset")
+	if family := d.Family(); len(family) != 1 {
+		t.Errorf("children %v beside %d", family[1:], child.Pid)
+	}
+	judgesAllTheSame(t, d)
+	must(t, child.Kill())
+	d.AwaitReady()
+}
+
+// leftover is a process that holds a child's lock as one does that is stuck in
+// the kernel, which no test can bring about.
+func leftover(t *testing.T, lock string) *os.Process {
+	t.Helper()
+	folder, err := os.Open(lock)
+	must(t, err)
+	defer folder.Close()
+	must(t, syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	cmd := exec.CommandContext(t.Context(), "sleep", "infinity")
+	cmd.ExtraFiles = []*os.File{folder}
+	must(t, cmd.Start())
+	go func() { _ = cmd.Wait() }() // it is killed
+	return cmd.Process
+}
+
+// TestStuckInsideTheDriver: the kernel's trace names a module and no GPU. The
+// node is held, serves on, and is in order once polls have come back.
+func TestStuckInsideTheDriver(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.StartReady()
+	d.Say("watchdog: BUG: soft lockup - CPU#17 stuck for 22s! [nvidia-smi:2024380]")
+	d.Say("RIP: 0010:_nv012454rm+0x437/0x4b0 [nvidia]")
+	d.AwaitLog("FaultDetected: driver-hung on node", "action hold")
+	awaitOver(t, d, fault.DriverHung, "")
+	if strings.Contains(d.Log(), "would cordon") {
+		t.Error("a trace took the node out of service")
 	}
 }
