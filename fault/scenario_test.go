@@ -21,6 +21,8 @@ import (
 //
 //	+25ms kernel NVRM: Xid …      a line heard live
 //	+0s   backlog NVRM: Xid …     a line older than the agent
+//	+0s   trace BUG: soft …       a line that is no event by itself, but may
+//	                              complete one
 //	+0s   late N NVRM: Xid …      a line that was lost, found again as record N
 //	+0s   service UNIT TEXT       what a service says of itself, or systemd
 //	                              (started, failed) of it
@@ -47,6 +49,7 @@ type stage struct {
 	start time.Time
 	now   time.Time
 	seq   uint64
+	stuck xidparse.Stuck
 	gpus  []xidparse.PCI
 	bus   []BusDevice
 	// swapped counts how often all GPUs were exchanged for new ones.
@@ -88,6 +91,11 @@ func (s *stage) do(n int, word, text string) {
 			s.t.Fatalf("line %d: not the driver's: %q", n, text)
 		}
 		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{Event: ev}})
+	case "trace":
+		s.seq++
+		if ev, began, ok := s.stuck.Line(s.seq, []byte(text)); ok {
+			s.step(Observation{Sequence: began, Fact: Heard{Event: ev}})
+		}
 	case "late":
 		number, text, _ := strings.Cut(text, " ")
 		seq, err := strconv.ParseUint(number, 10, 64)

@@ -70,6 +70,8 @@ type Hung struct {
 	UUID  string `json:"uuid,omitempty"`
 	// Seconds since the call began, or since the child's last line.
 	Seconds float64 `json:"seconds"`
+	// Child says which child it is that gives NoAnswer.
+	Child string `json:"child,omitempty"`
 }
 
 // XID is an event of the driver's event set: the code of a kernel log line, and
