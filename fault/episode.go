@@ -53,6 +53,8 @@ type episode struct {
 	Askers []string
 	// Peak is the worst rate of a storm, in corrected errors a second.
 	Peak float64 `json:",omitempty"`
+	// Polled says that polls have found it, and not the kernel log alone.
+	Polled bool `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it opened.

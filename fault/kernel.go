@@ -33,6 +33,8 @@ func (j *Judge) heard(now time.Time, o Observation, ev xidparse.Event) {
 		// The driver prints this only once a GPU needs a reset: it is a 119 of
 		// which most lines are held back.
 		j.fault(now, o, XID119)
+	case xidparse.KindDriverStuck:
+		j.fault(now, o, DriverHung)
 	}
 }
 

@@ -170,7 +170,7 @@ func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 func (j *Judge) hung(now time.Time, h Hung) {
 	if h.Device.PCI == (xidparse.PCI{}) {
 		if j.hangs++; j.hangs >= hungLimit {
-			j.shown(now, xidparse.PCI{}, DriverHung)
+			j.shown(now, xidparse.PCI{}, DriverHung).Polled = true
 		}
 		return
 	}

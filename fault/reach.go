@@ -18,7 +18,7 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	case v.Radius == Baseboard:
 		j.baseboard(e, v)
 	}
-	if e.Class == DriverHung && e.PCI == (xidparse.PCI{}) {
+	if e.Class == DriverHung && e.PCI == (xidparse.PCI{}) && e.Polled {
 		v.GPUs = v.Affected
 	}
 	v.Victims = append(v.Victims, j.now.victims[e.key()]...)

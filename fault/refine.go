@@ -37,7 +37,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		if e.Class == GPUCountShort {
 			why = []string{"the driver lists fewer GPUs than the node must have"}
 		}
-		if e.Class == GSPTimeout {
+		if e.Class == GSPTimeout || e.Class == DriverHung && !e.Polled {
 			v.Action, v.Hard, v.Drain, v.Diag = Hold, false, DrainNever, 0
 			why = append(why, "the text names no GPU, and none is guessed")
 		}

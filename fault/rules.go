@@ -77,7 +77,7 @@ var rules = []Rule{
 		EchoOf: []Class{XID79, GPULost, XID119, XID48, XID95}},
 	{Class: SRAMThreshold, Title: "the SRAM has had too many errors", Hardware: true, Floor: true,
 		Radius: GPU, Action: Replace, Drain: DrainWhenIdle, Diag: 3, Cure: CurePerson},
-	{Class: SparesLow, Title: "few spare rows are left in a memory bank",
+	{Class: SparesLow, Title: "few spare rows are left in a memory bank", Hardware: true,
 		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},
 	{Class: Thermal, Title: "clocks held down by heat", Hardware: true,
 		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},

@@ -3,29 +3,26 @@ package fault
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected verdicts; commit them only if you understand them")
-
 // TestScenarios plays testdata/*.txt and compares the verdicts with the .want
 // file beside each. A line is a time since the start, a word and its text:
 //
 //	+25ms kernel NVRM: Xid …      a line heard live
 //	+0s   backlog NVRM: Xid …     a line older than the agent
+//	+0s   trace BUG: soft …       a line that is no event by itself, but may
+//	                              complete one
 //	+0s   late N NVRM: Xid …      a line that was lost, found again as record N
 //	+0s   service UNIT TEXT       what a service says of itself, or systemd
 //	                              (started, failed) of it
@@ -42,32 +39,7 @@ var update = flag.Bool("update", false, "rewrite the expected verdicts; commit t
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			in, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, in)
-			want := strings.TrimSuffix(file, ".txt") + ".want"
-			if *update {
-				if err := os.WriteFile(want, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			expected, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(expected), got); diff != "" {
-				t.Errorf("verdicts differ (-want +got):\n%s", diff)
-			}
-		})
-	}
+	golden.Each(t, "testdata/*.txt", play)
 }
 
 // stage plays one scenario.
@@ -77,6 +49,7 @@ type stage struct {
 	start time.Time
 	now   time.Time
 	seq   uint64
+	stuck xidparse.Stuck
 	gpus  []xidparse.PCI
 	bus   []BusDevice
 	// swapped counts how often all GPUs were exchanged for new ones.
@@ -118,6 +91,11 @@ func (s *stage) do(n int, word, text string) {
 			s.t.Fatalf("line %d: not the driver's: %q", n, text)
 		}
 		s.step(Observation{Sequence: s.seq, Backlog: word == "backlog", Fact: Heard{Event: ev}})
+	case "trace":
+		s.seq++
+		if ev, began, ok := s.stuck.Line(s.seq, []byte(text)); ok {
+			s.step(Observation{Sequence: began, Fact: Heard{Event: ev}})
+		}
 	case "late":
 		number, text, _ := strings.Cut(text, " ")
 		seq, err := strconv.ParseUint(number, 10, 64)

@@ -42,6 +42,15 @@ func (p *Plan) Refused(now time.Time, why string) {
 	p.announce(now, Event{Key: "refused/" + day, Type: "Warning", Reason: "NodeWriteForbidden", Message: why})
 }
 
+// turned tells a turn that may come again: its minute is in the key, since the
+// API keeps events for an hour and takes none of the same name meanwhile. Of
+// those that wait only the newest is told.
+func (p *Plan) turned(now time.Time, e Event) {
+	e.Key = e.Reason + "/" + now.UTC().Format("2006-01-02T15:04Z")
+	p.state.Outbox = slices.DeleteFunc(p.state.Outbox, func(o Event) bool { return o.Reason == e.Reason })
+	p.announce(now, e)
+}
+
 // announce puts any event into the outbox.
 func (p *Plan) announce(now time.Time, e Event) {
 	e.At = now

@@ -102,9 +102,9 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 	}
 	if s.Store != "" {
 		p.takeBack(now)
-		p.announce(now, Event{Key: "store/broken", Type: "Warning", Reason: "StoreBroken", Message: s.Store})
+		p.turned(now, Event{Type: "Warning", Reason: "StoreBroken", Message: s.Store})
 	} else {
-		p.announce(now, Event{Key: "store/mended", Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
+		p.turned(now, Event{Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
 	}
 	for _, i := range p.state.Open {
 		if i.State != Probation {

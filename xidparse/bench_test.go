@@ -34,10 +34,14 @@ func BenchmarkParse(b *testing.B) {
 	})
 	b.Run("foreign", func(b *testing.B) {
 		text := []byte(lineForeign)
+		var stuck Stuck
 		b.ReportAllocs()
 		for b.Loop() {
 			if Ours(text) {
 				b.Fatal("ours")
+			}
+			if _, _, ok := stuck.Line(0, text); ok {
+				b.Fatal("stuck")
 			}
 		}
 	})

@@ -3,8 +3,8 @@
 //
 // It knows the text of the driver and nothing else: no NVML, no judgement, and
 // of time only what a line says. Cut removes a transport's prefix and says who
-// wrote the line, and when by the line's own word; Ours tells cheaply whether the driver could have, Parse gives the Event, and
-// the Event's methods read what the text adds to the number. Lookup and
+// wrote the line, and when by the line's own word; Ours tells cheaply whether the driver could have, Parse gives the Event (Stuck
+// those that take several lines), and the Event's methods read what the text adds to the number. Lookup and
 // LookupSXid are the catalogue, generated from catalog.csv and sxid.csv by
 // tools/catalog.
 //

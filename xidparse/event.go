@@ -22,6 +22,9 @@ const (
 	KindGSPRateLimit
 	// KindIdentity is the driver's one-off line that ties a PCI address to a UUID.
 	KindIdentity
+	// KindDriverStuck is a processor or a task that the kernel reports stuck
+	// inside the driver. It is several lines, and comes from a Stuck.
+	KindDriverStuck
 )
 
 // String gives the kind as replay's JSON spells it.
@@ -41,6 +44,8 @@ func (k Kind) String() string {
 		return "gsp-rate-limit"
 	case KindIdentity:
 		return "identity"
+	case KindDriverStuck:
+		return "driver-stuck"
 	default:
 		return "none"
 	}

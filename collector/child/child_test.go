@@ -146,8 +146,8 @@ func TestLock(t *testing.T) {
 	}
 	c := begin(t, s)
 	<-c.Events
-	if _, err := Start(s); !errors.Is(err, ErrEarlier) {
-		t.Errorf("a second child beside the first: error %v", err)
+	if _, err := Start(s); !errors.Is(err, ErrEarlier) || !strings.Contains(err.Error(), fmt.Sprintf("process %d;", c.PID)) {
+		t.Errorf("a second child beside the first, process %d: error %v", c.PID, err)
 	}
 	c.Stdin.Close()
 	hear(c)

@@ -45,10 +45,6 @@ type Child[R any] struct {
 	Signal func(os.Signal) error
 }
 
-// ErrEarlier means that Spec.Lock is held: a child of an earlier life of the
-// agent has not ended.
-var ErrEarlier = errors.New("a child of an earlier run has not ended")
-
 // lean is the environment that keeps a child small: it does little and is never
 // in a hurry.
 var lean = []string{"GOMAXPROCS=2", "GOGC=25"}
@@ -97,7 +93,7 @@ func takeLock(path string) (*os.File, error) {
 	}
 	_ = lock.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, ErrEarlier
+		return nil, earlier(path)
 	}
 	return nil, fmt.Errorf("lock of the child %s: %w", path, err)
 }

@@ -65,4 +65,6 @@ type Hung struct {
 	Call string `json:"call"`
 	// Seconds since the call began, or since the child's last line.
 	Seconds float64 `json:"seconds"`
+	// Child says which child it is that gives NoAnswer.
+	Child string `json:"child,omitempty"`
 }

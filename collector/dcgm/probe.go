@@ -64,7 +64,7 @@ func (p *Probe) Run(ctx context.Context, out func(Report)) error {
 		c, err := p.next()
 		switch {
 		case errors.Is(err, child.ErrEarlier):
-			hear(HungReport(Hung{Call: NoAnswer}))
+			hear(HungReport(Hung{Call: NoAnswer, Child: err.Error()}))
 			return nil
 		case err != nil:
 			hear(FailedReport(Error{Op: "start the child", Text: err.Error()}))
@@ -108,7 +108,8 @@ func (p *Probe) watch(ctx context.Context, c *process, hear func(Report)) error 
 				hear(e.Report)
 			}
 		case <-silence.C:
-			hear(HungReport(Hung{Call: NoAnswer, Seconds: time.Since(heard).Seconds()}))
+			hear(HungReport(Hung{Call: NoAnswer, Seconds: time.Since(heard).Seconds(),
+				Child: fmt.Sprintf("process %d does not answer", c.PID)}))
 		case <-ctx.Done():
 			return p.end(c)
 		}
@@ -127,7 +128,7 @@ func (p *Probe) end(c *process) error {
 		return nil
 	}
 	p.left = c
-	return fmt.Errorf("dcgm child: process %d does not end: it is stuck in the kernel", c.PID)
+	return fmt.Errorf("dcgm child: process %d does not end: it is stuck in the kernel; %s", c.PID, child.InTheWay)
 }
 
 // gone waits for a child's end for so long.

@@ -64,7 +64,7 @@ func (p *Probe) notStarted(err error, since time.Duration, out func(Report)) {
 	if !errors.Is(err, child.ErrEarlier) {
 		out(FailedReport(Error{Op: "start the child", Text: err.Error()}))
 	} else if since > p.patience() {
-		out(HungReport(Hung{Call: NoAnswer, Seconds: since.Seconds()}))
+		out(HungReport(Hung{Call: NoAnswer, Seconds: since.Seconds(), Child: err.Error()}))
 	}
 }
 
@@ -102,7 +102,8 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 			silence.Reset(p.patience())
 			out(e.Report)
 		case <-silence.C:
-			out(HungReport(Hung{Call: NoAnswer, Seconds: time.Since(c.heard).Seconds()}))
+			out(HungReport(Hung{Call: NoAnswer, Seconds: time.Since(c.heard).Seconds(),
+				Child: fmt.Sprintf("process %d does not answer", c.PID)}))
 			silence.Reset(p.cfg.Period)
 		case <-p.polls:
 			c.poll()
@@ -131,5 +132,5 @@ func (p *Probe) end(c *process) error {
 		}
 	}
 	p.left = c
-	return fmt.Errorf("nvml child: process %d does not end and may be inside a driver call (last word: %s)", c.PID, c.lastWord())
+	return fmt.Errorf("nvml child: process %d does not end and may be inside a driver call (last word: %s); %s", c.PID, c.lastWord(), child.InTheWay)
 }

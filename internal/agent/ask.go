@@ -104,7 +104,7 @@ func (c *core) unanswered(now time.Time, why string) bool {
 // silence says what does not answer where the driver as a whole does not.
 func silence(h nvml.Hung) string {
 	if h.Call == nvml.NoAnswer {
-		return "the NVML child does not answer"
+		return "the NVML child: " + h.Child
 	}
 	return h.Call + " does not return"
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"log/slog"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -10,6 +11,8 @@ import (
 const (
 	chatterRate  = 10
 	chatterBurst = 100
+	// heldEvery is how often it is told at most that lines were held back.
+	heldEvery = time.Second
 )
 
 // chatter bounds how many lines of one sort are logged. All of them are counted.
@@ -17,11 +20,13 @@ type chatter struct {
 	log   *slog.Logger
 	what  string
 	limit *rate.Limiter
-	held  int
+	// held counts the lines that were not told since the last report of that.
+	held   int
+	report rate.Sometimes
 }
 
 func newChatter(log *slog.Logger, what string) *chatter {
-	return &chatter{log: log, what: what, limit: rate.NewLimiter(chatterRate, chatterBurst)}
+	return &chatter{log: log, what: what, limit: rate.NewLimiter(chatterRate, chatterBurst), report: rate.Sometimes{Interval: heldEvery}}
 }
 
 // allows says whether the next line may be told, and tells how many before it
@@ -32,8 +37,10 @@ func (c *chatter) allows() bool {
 		return false
 	}
 	if c.held > 0 {
-		c.log.Warn("lines were held back", "of", c.what, "lines", c.held)
-		c.held = 0
+		c.report.Do(func() {
+			c.log.Warn("lines were held back", "of", c.what, "lines", c.held)
+			c.held = 0
+		})
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -61,10 +62,13 @@ func (c *core) consult(now time.Time, r dcgm.Report) {
 		c.engineAway(now, "the DCGM child ended by itself")
 	case dcgm.KindHung:
 		// A slow engine is not a hung driver: it stalls on a GPU that only degrades.
-		c.engine.Absent = r.Hung.Call + " does not return"
+		if c.engine.Absent = r.Hung.Call + " does not return"; r.Hung.Call == dcgm.NoAnswer {
+			c.engine.Absent = "the DCGM child: " + r.Hung.Child
+		}
 	case dcgm.KindHealth:
 		c.hold(now, &c.health, healthOpinions(*r.Health))
 	case dcgm.KindValues:
+		c.engine.Absent = "" // the call that did not return has
 		c.hold(now, &c.values, valueOpinions(*r.Values))
 		for _, g := range r.Values.GPUs {
 			c.dcgmXID(now, g)
@@ -106,7 +110,8 @@ func (c *core) hold(now time.Time, had *opinions, texts map[opinion]string) {
 }
 
 // healthOpinions leaves out what an XID made: it stays until the engine is
-// restarted, and says nothing of now.
+// restarted, and says nothing of now. DCGM's text is left out too: it may name
+// another GPU.
 func healthOpinions(h dcgm.Health) map[opinion]string {
 	found := map[opinion]string{}
 	for _, i := range h.Incidents {
@@ -115,7 +120,7 @@ func healthOpinions(h dcgm.Health) map[opinion]string {
 			class, ok = systemClasses[i.System]
 		}
 		if ok && !i.Sticky && i.UUID != "" {
-			found[opinion{i.UUID, class}] = i.Text
+			found[opinion{i.UUID, class}] = fmt.Sprintf("the health check of its %s finds %d, %s", i.System, i.Code, i.Result)
 		}
 	}
 	return found

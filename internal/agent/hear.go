@@ -16,18 +16,26 @@ import (
 // nothing but its prefix.
 func (a *Agent) hear(ctx context.Context) func(kernlog.Batch) error {
 	boot := a.core.boot
+	var stuck xidparse.Stuck
 	return func(b kernlog.Batch) error {
 		m := heard{at: time.Now(), mark: b.Mark}
 		for i := range b.Records {
 			r := &b.Records[i]
 			if r.BootID != boot {
-				boot = r.BootID
+				boot, stuck = r.BootID, xidparse.Stuck{}
 				m.add(fault.Observation{Fact: fault.Boot{ID: boot}}, "")
 			}
 			if r.Lost > 0 {
+				stuck = xidparse.Stuck{} // the trace behind the gap may be another's
 				m.add(fault.Observation{Sequence: r.Sequence, Backlog: r.Backlog, Fact: fault.Gap{Lost: r.Lost}}, "")
 			}
-			if r.Userspace && !a.opts.Kernel.AcceptUserspace || !xidparse.Ours(r.Text) {
+			if r.Userspace && !a.opts.Kernel.AcceptUserspace {
+				continue
+			}
+			if !xidparse.Ours(r.Text) {
+				if ev, began, ok := stuck.Line(r.Sequence, r.Text); ok {
+					m.add(fault.Observation{Sequence: began, Backlog: r.Backlog, Late: r.Late, Fact: fault.Heard{Event: ev}}, string(r.Text))
+				}
 				continue
 			}
 			text := string(r.Text)

@@ -60,6 +60,20 @@ func TestAFloodDoesNotFillTheLog(t *testing.T) {
 	})
 }
 
+// While a flood lasts it is told once a second at most that lines are held back.
+func TestThatLinesAreHeldBackIsToldSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &sink{}
+		c := newChatter(slog.New(slog.NewJSONHandler(log, nil)), "a flood")
+		for began := time.Now(); time.Since(began) < 20*heldEvery; time.Sleep(time.Millisecond) {
+			c.allows()
+		}
+		if n := log.count("lines were held back"); n < 10 || n > 20 {
+			t.Errorf("told %d times in 20 s", n)
+		}
+	})
+}
+
 // Kernel text reaches neither log nor terminal with its control characters.
 func TestLinesAreMadePrintable(t *testing.T) {
 	if got := printable("a\x1b[31mb\x7fc\u009bd\ne"); got != "a [31mb c d e" {

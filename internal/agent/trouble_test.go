@@ -42,7 +42,7 @@ func TestADriverThatHangsAsAWholeCountsNoGPU(t *testing.T) {
 		s.polls(1)
 		time.Sleep(grace)
 		for range 2 {
-			s.report(nvml.HungReport(nvml.Hung{Call: nvml.NoAnswer, Seconds: 13}))
+			s.report(nvml.HungReport(nvml.Hung{Call: nvml.NoAnswer, Seconds: 13, Child: "process 4711 does not answer"}))
 		}
 		if got := incidents(s); !slices.Equal(got, []string{"driver-hung"}) {
 			t.Errorf("judged %q", got)
@@ -50,7 +50,7 @@ func TestADriverThatHangsAsAWholeCountsNoGPU(t *testing.T) {
 		if _, want := s.world.state(); want.GPUsHealthy != nil || !want.Quarantine {
 			t.Errorf("the Node says %+v", want)
 		}
-		if why := s.Status().NotReady(); !slices.Equal(why, []string{"driver: the NVML child does not answer"}) {
+		if why := s.Status().NotReady(); !slices.Equal(why, []string{"driver: the NVML child: process 4711 does not answer"}) {
 			t.Errorf("not ready: %q", why)
 		}
 		s.stop()

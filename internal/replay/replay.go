@@ -39,6 +39,7 @@ type Replay struct {
 	plan  *remediate.Plan
 	out   Printer
 	clock clock
+	stuck xidparse.Stuck
 	// ticked is when the judge was last told that time has passed.
 	ticked  time.Time
 	seq     uint64
@@ -84,6 +85,7 @@ func (r *Replay) file(s Source, named bool) error {
 	if name == "" {
 		name = "standard input"
 	}
+	r.stuck = xidparse.Stuck{}
 	in, err := logfile.NewReader(s.In, r.opts.Read)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrUnreadable, err)
@@ -114,7 +116,7 @@ func (r *Replay) message(m logfile.Message, f Finding) error {
 	r.seq++
 	r.outcome.Messages++
 	if !xidparse.Ours(m.Text) {
-		return r.gap(m, f)
+		return r.other(m, f)
 	}
 	ev, ok := xidparse.Parse(string(m.Text))
 	if !ok {
@@ -126,6 +128,22 @@ func (r *Replay) message(m logfile.Message, f Finding) error {
 		f.Ignored, f.Text = userSpace(m.Line), string(m.Text)
 		return r.out.Finding(f)
 	}
+	return r.event(f, ev)
+}
+
+// other reads a message that is not the driver's.
+func (r *Replay) other(m logfile.Message, f Finding) error {
+	if m.Kernel {
+		if ev, began, ok := r.stuck.Line(uint64(m.Number), m.Text); ok {
+			f.Line, f.Time = int(began), m.Time()
+			return r.event(f, ev)
+		}
+	}
+	return r.gap(m, f)
+}
+
+// event judges an event.
+func (r *Replay) event(f Finding, ev xidparse.Event) error {
 	if err := r.pass(f); err != nil {
 		return err
 	}

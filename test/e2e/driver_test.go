@@ -1,11 +1,16 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
@@ -51,6 +56,9 @@ func TestVersionMismatch(t *testing.T) {
 		t.Error("a version mismatch took the node out of service")
 	}
 	judgesAllTheSame(t, d)
+	d.Must(d.Sim.Mismatch(false))
+	awaitOver(t, d, fault.DriverMismatch, "")
+	d.AwaitReady()
 }
 
 // TestALibraryWithoutNewerSymbols is asked for what it has.
@@ -72,10 +80,32 @@ func TestAHungCallIsTold(t *testing.T) {
 	stuck := d.GPU(3)
 	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, node.Forever))
 	d.AwaitNotReady("driver: nvmlDeviceGetFieldValues", stuck.UUID)
-	d.AwaitMetric(1, "verdicts_total", `fault="driver-hung"`)
+	awaitOpen(t, d, fault.DriverHung, stuck.UUID)
 	judgesAllTheSame(t, d)
+	judgesAtOnce(t, d)
+	if calls := d.Status().Driver.Stuck; len(calls) != 1 {
+		t.Fatalf("stuck are %v: the lines were not judged beside a hung call", calls)
+	}
 	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, 0))
 	d.AwaitReady()
+	awaitOver(t, d, fault.DriverHung, stuck.UUID)
+}
+
+// judgesAtOnce checks that the kernel's lines are judged within 50 ms while the
+// driver hangs: most of them, since this machine does other things as well.
+func judgesAtOnce(t *testing.T, d *daemontest.Daemon) {
+	t.Helper()
+	const lines = 50
+	all := func() float64 { return d.Metric("kernel_line_judged_seconds_count") }
+	quick := func() float64 { return d.Metric("kernel_line_judged_seconds_bucket", `le="0.04096"`) }
+	began, beganQuick := all(), quick()
+	for n := range lines {
+		d.Say(daemontest.XID(d.GPU(2).PCI, daemontest.Uncontained))
+		daemontest.Await(t, "the line is judged", func() bool { return all() > began+float64(n) })
+	}
+	if n := quick() - beganQuick; n < lines*0.8 {
+		t.Errorf("%v of %d lines were judged within 41 ms", n, lines)
+	}
 }
 
 func TestADriverThatNeverAnswers(t *testing.T) {
@@ -107,5 +137,52 @@ func TestAGPULostWithoutALine(t *testing.T) {
 	d.AwaitLog("verdict", `"xid-79"`, dead.UUID)
 	if text := d.StatusText(); !strings.Contains(text, dead.UUID) {
 		t.Errorf("gpuhealthd status does not name it:\n%s", text)
+	}
+}
+
+// TestAChildOfAnEarlierLife has not ended: no other is started beside it, and it
+// is said which process that is and what it is in the way of.
+func TestAChildOfAnEarlierLife(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.Config.NVML.Grace = impatient
+	child := leftover(t, filepath.Dir(d.Config.State.Path))
+	d.Start()
+	d.AwaitNotReady("driver: ", fmt.Sprintf("process %d", child.Pid), "its GPUs cannot be reset")
+	if family := d.Family(); len(family) != 1 {
+		t.Errorf("children %v beside %d", family[1:], child.Pid)
+	}
+	judgesAllTheSame(t, d)
+	must(t, child.Kill())
+	d.AwaitReady()
+}
+
+// leftover is a process that holds a child's lock as one does that is stuck in
+// the kernel, which no test can bring about.
+func leftover(t *testing.T, lock string) *os.Process {
+	t.Helper()
+	folder, err := os.Open(lock)
+	must(t, err)
+	defer folder.Close()
+	must(t, syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	cmd := exec.CommandContext(t.Context(), "sleep", "infinity")
+	cmd.ExtraFiles = []*os.File{folder}
+	must(t, cmd.Start())
+	go func() { _ = cmd.Wait() }() // it is killed
+	return cmd.Process
+}
+
+// TestStuckInsideTheDriver: the kernel's trace names a module and no GPU. The
+// node is held, serves on, and is in order once polls have come back.
+func TestStuckInsideTheDriver(t *testing.T) {
+	t.Parallel()
+	d := programs.New(t)
+	d.StartReady()
+	d.Say("watchdog: BUG: soft lockup - CPU#17 stuck for 22s! [nvidia-smi:2024380]")
+	d.Say("RIP: 0010:_nv012454rm+0x437/0x4b0 [nvidia]")
+	d.AwaitLog("FaultDetected: driver-hung on node", "action hold")
+	awaitOver(t, d, fault.DriverHung, "")
+	if strings.Contains(d.Log(), "would cordon") {
+		t.Error("a trace took the node out of service")
 	}
 }

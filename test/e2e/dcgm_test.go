@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
+)
+
+// engine is where the simulated engine is; no port is opened.
+const engine = "localhost:5555"
+
+// withDCGM prepares a daemon that asks an engine, which is not started.
+func withDCGM(t *testing.T) *daemontest.Daemon {
+	t.Helper()
+	d := programs.New(t)
+	d.Config.DCGM.Enabled, d.Config.DCGM.Address = true, engine
+	d.Config.DCGM.Period, d.Config.DCGM.Deadline = config.Duration(time.Second), config.Duration(time.Second)
+	return d
+}
+
+// awaitEngine returns once DCGM is connected.
+func awaitEngine(t *testing.T, d *daemontest.Daemon) {
+	t.Helper()
+	daemontest.Await(t, "DCGM answers", func() bool { s := d.Status().DCGM; return s.Version != "" && s.Absent == "" })
+}
+
+// TestDCGMsOpinion is recorded while it stands alone, and acted on once the
+// driver says the same.
+func TestDCGMsOpinion(t *testing.T) {
+	t.Parallel()
+	d := withDCGM(t)
+	d.Must(d.Sim.DCGM().Start(engine))
+	d.StartReady()
+	awaitEngine(t, d)
+	alone, agreed := d.GPU(3), d.GPU(5)
+	for _, uuid := range []string{alone.UUID, agreed.UUID} {
+		d.Must(d.Sim.DCGM().Field(uuid, dcgm.FieldRemapFailed, "1"))
+		v := awaitOpen(t, d, fault.RemapFailed, uuid).Verdict
+		if v.Acts() || !strings.Contains(v.Reason, "held by DCGM alone") || !strings.HasPrefix(strings.Join(v.Evidence, "\n"), "DCGM: ") {
+			t.Errorf("verdict %+v", v)
+		}
+	}
+	if strings.Contains(d.Log(), "would cordon") {
+		t.Error("DCGM's word alone took the node out of service")
+	}
+
+	d.Must(d.Sim.Remap(agreed.UUID, "failed"))
+	daemontest.Await(t, "both witnesses together act", func() bool {
+		found, _ := openIncident(d, fault.RemapFailed, agreed.UUID)
+		return found.Verdict.Action == fault.Reset && found.Contained
+	})
+	d.Must(d.Sim.DCGM().Field(alone.UUID, dcgm.FieldRemapFailed, ""))
+	awaitOver(t, d, fault.RemapFailed, alone.UUID)
+	if _, open := openIncident(d, fault.RemapFailed, agreed.UUID); !open {
+		t.Error("what the driver holds too is over")
+	}
+}
+
+// TestAnEngineInTrouble: it never starts, is stopped, killed and started again.
+// Each is told, and none is a fault of the node.
+func TestAnEngineInTrouble(t *testing.T) {
+	t.Parallel()
+	d := withDCGM(t)
+	d.StartReady()
+	absent := func(words string) {
+		t.Helper()
+		daemontest.Await(t, "DCGM is told to be away: "+words, func() bool { return strings.Contains(d.Status().DCGM.Absent, words) })
+		if up := d.Metric("probe_up", `probe="dcgm"`); up != 0 {
+			t.Errorf("%s: metric probe_up is %v", words, up)
+		}
+	}
+	absent("dcgmConnect")
+	d.Must(d.Sim.DCGM().Start(engine))
+	awaitEngine(t, d)
+	d.Must(d.Sim.DCGM().Stop())
+	absent("does not return")
+	judgesAllTheSame(t, d)
+	d.Must(d.Sim.DCGM().Continue())
+	awaitEngine(t, d)
+	d.Must(d.Sim.DCGM().Kill())
+	absent("-21")
+	d.Must(d.Sim.DCGM().Start(engine))
+	awaitEngine(t, d)
+	if incidents := d.Status().Incidents; len(incidents) != 1 || !d.Ready() {
+		t.Errorf("ready %t, incidents %+v", d.Ready(), incidents)
+	}
+}
