@@ -78,6 +78,8 @@ type core struct {
 	// engine is how DCGM is asked, health and values what it holds at present.
 	engine         EngineStatus
 	health, values opinions
+	// offered is what the device plugin makes of the GPUs.
+	offered remediate.Offered
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
@@ -143,6 +145,7 @@ func (c *core) take(now time.Time, m message) {
 	case consulted:
 		c.consult(now, m.report)
 	case nodeSeen:
+		c.offered = m.observed.Offered
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {
 			c.step(now, fault.Released{ID: id})
