@@ -72,6 +72,13 @@ func (j *Judge) allGone(inv Inventory) bool {
 	return known > 1
 }
 
+// Blind says whether no GPU can be asked, by the last poll, and no GPU is to
+// blame.
+func (j *Judge) Blind() bool {
+	e := j.open[key{xidparse.PCI{}, AgentBlind}]
+	return e != nil && e.Cured.IsZero()
+}
+
 // poll judges what one poll says of one GPU.
 func (j *Judge) poll(now time.Time, g GPUState) {
 	d := j.device(g.PCI)

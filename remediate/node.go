@@ -90,6 +90,17 @@ type Observed struct {
 	Unschedulable bool   `json:"unschedulable"`
 	Tainted       bool   `json:"tainted"`
 	Note          *Note  `json:"note,omitempty"`
+	// Offered is what the device plugin makes of the node's GPUs.
+	Offered Offered `json:"offered,omitzero"`
+}
+
+// Offered counts the GPUs that a Node offers to pods, as the resource
+// nvidia.com/gpu; both are 0 where no device plugin has registered. That fewer
+// are allocatable than there are is the plugin's policy. It is shown, and nothing
+// is decided by it.
+type Offered struct {
+	Capacity    int64 `json:"capacity"`
+	Allocatable int64 `json:"allocatable"`
 }
 
 // Claim decides what a write may do to the cordon, given what the Node says

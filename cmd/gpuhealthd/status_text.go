@@ -30,6 +30,9 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		trouble = fmt.Sprintf("%s; %d events waiting", s.API.Error, s.Waiting)
 	}
 	fmt.Fprintf(out, "API       %s\n", works(style, trouble, fmt.Sprintf("in order, %d events waiting", s.Waiting)))
+	if o := s.Offered; o.Capacity > 0 {
+		fmt.Fprintf(out, "Plugin    offers %d of %d GPUs to pods: the device plugin's policy, not judged here\n", o.Allocatable, o.Capacity)
+	}
 	gpuTable(out, s)
 	for _, r := range s.Diagnoses {
 		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)

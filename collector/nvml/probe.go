@@ -13,17 +13,28 @@ import (
 type Probe struct {
 	cfg   Config
 	start func() (*process, error)
-	polls chan struct{}
-	left  *process // outlived the last Run
+	// polls and restarts hold one wish each.
+	polls, restarts chan struct{}
+	left            *process // outlived the last Run
 }
 
 // New makes a Probe; Run starts it.
 func New(cfg Config) *Probe {
 	cfg = cfg.withDefaults()
 	return &Probe{
-		cfg:   cfg,
-		start: func() (*process, error) { return startProcess(cfg) },
-		polls: make(chan struct{}, 1),
+		cfg:      cfg,
+		start:    func() (*process, error) { return startProcess(cfg) },
+		polls:    make(chan struct{}, 1),
+		restarts: make(chan struct{}, 1),
+	}
+}
+
+// Restart ends the child in order and starts another, without waiting for
+// either: one that is stuck stays, and is the only one.
+func (p *Probe) Restart() {
+	select {
+	case p.restarts <- struct{}{}:
+	default:
 	}
 }
 
@@ -107,6 +118,8 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 			silence.Reset(p.cfg.Period)
 		case <-p.polls:
 			c.poll()
+		case <-p.restarts:
+			c.stop()
 		case <-ctx.Done():
 			return p.end(c)
 		}

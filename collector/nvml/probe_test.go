@@ -305,6 +305,29 @@ func TestSilentChildIsNotKilled(t *testing.T) {
 	})
 }
 
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck, next := newFake(), newFake()
+		next.onStop = func() { next.die(Died{}) }
+		b := run(one(stuck), one(next))
+		stuck.say(healthy)
+		b.Restart()
+		wait(time.Minute)
+		if len(b.starts()) != 1 {
+			t.Fatalf("%d children: a second one beside one that does not end", len(b.starts()))
+		}
+		stuck.die(Died{})
+		wait(2 * time.Second)
+		if len(b.starts()) != 2 || slices.Contains(b.kinds(), KindDied) {
+			t.Errorf("%d children, reports %v, want a new child and no death that we asked for", len(b.starts()), b.kinds())
+		}
+		b.stop()
+		if err := <-b.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestLeftChildIsTakenUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, next := newFake(), newFake()

@@ -32,6 +32,7 @@ type Watcher interface {
 type Driver interface {
 	Run(ctx context.Context, out func(nvml.Report)) error
 	Poll()
+	Restart()
 }
 
 // hearer hears the kernel log: a kernlog.Log.
@@ -94,7 +95,7 @@ func New(opts Options) (*Agent, error) {
 		a.tell.have(events)
 	}
 	if opts.Driver != nil {
-		c.poll = opts.Driver.Poll
+		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
 	}
 	return a, nil
 }

@@ -55,11 +55,27 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.sources.GPUs = answering(inv)
 	c.hangs(stuck(inv))
 	c.metrics.asked(inv)
+	c.renewed = c.renewed && len(c.sources.GPUs) == 0
 	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), c.memory.dead(inv)...)}
 	for _, d := range bus {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
 	}
 	c.step(now, f)
+	if c.judge.Blind() {
+		c.unseeing()
+	}
+}
+
+// unseeing takes in that every GPU failed at once: our container has most likely
+// lost its devices. Another child opens them anew, and is tried once.
+func (c *core) unseeing() {
+	c.sources.Blind = "every GPU failed at once"
+	c.silent = c.sources.Blind
+	if !c.renewed {
+		c.log.Warn("every GPU failed at once: the NVML child is started anew")
+		c.restart()
+	}
+	c.renewed = true
 }
 
 // scanned takes in what the PCI bus lists. A node without a GPU has no driver

@@ -64,13 +64,15 @@ type core struct {
 	began, answered time.Time
 	hearing         func() kernlog.Hearing
 	publish         func(remediate.Desired, []remediate.Event)
-	poll            func()
+	poll, restart   func()
 	// lines and judgements bound what a flood puts into the log.
 	lines, judgements *chatter
 	// trouble is the actuator's last, nil when it has none.
 	trouble atomic.Pointer[Trouble]
 	// silent is why the driver does not answer at the moment; empty when it does.
 	silent string
+	// renewed says that the child was started anew since a GPU has answered.
+	renewed bool
 	// gpuless says that the PCI bus lists no GPU, busFailed that it could not be
 	// read.
 	gpuless, busFailed bool
@@ -78,6 +80,8 @@ type core struct {
 	// engine is how DCGM is asked, health and values what it holds at present.
 	engine         EngineStatus
 	health, values opinions
+	// offered is what the device plugin makes of the GPUs.
+	offered remediate.Offered
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
@@ -87,7 +91,7 @@ type core struct {
 
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
-		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {},
+		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {}, restart: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
@@ -143,6 +147,7 @@ func (c *core) take(now time.Time, m message) {
 	case consulted:
 		c.consult(now, m.report)
 	case nodeSeen:
+		c.offered = m.observed.Offered
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {
 			c.step(now, fault.Released{ID: id})

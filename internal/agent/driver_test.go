@@ -86,6 +86,37 @@ func TestANodeWithoutAGPU(t *testing.T) {
 	})
 }
 
+// All GPUs that fail at once are our own container's devices: the agent says that
+// it is blind, blames nobody, and tries another child once.
+func TestEveryGPUAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		failing := func(g *nvml.GPU) {
+			g.Error = &nvml.Error{Op: "nvmlDeviceGetHandleByIndex", Code: 999, Text: "Unknown Error"}
+		}
+		for round := range int64(2) {
+			s.polls(2)
+			s.polls(20, failing)
+			_, desired := s.world.state()
+			if got := incidents(s); !slices.Equal(got, []string{"agent-blind"}) || desired.GPU.Status != "Unknown" || desired.GPUsHealthy != nil || s.world.cordoned() {
+				t.Errorf("%q, %+v", got, desired)
+			}
+			if why := s.Status().NotReady(); !slices.Equal(why, []string{"driver: every GPU failed at once"}) {
+				t.Errorf("not ready: %q", why)
+			}
+			if n := s.driver.restarts.Load(); n != round+1 {
+				t.Errorf("another child was asked for %d times, %d times blind", n, round+1)
+			}
+			s.polls(4)
+			if _, desired := s.world.state(); len(incidents(s)) > 0 || *desired.GPUsHealthy != gpus {
+				t.Errorf("sees again: %q, %+v", incidents(s), desired)
+			}
+		}
+		s.stop()
+	})
+}
+
 // A version mismatch does not pass by itself: it is told at once.
 func TestMismatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ var nodeStates = [...]remediate.NodeState{remediate.Healthy, remediate.Suspect, 
 
 // state exports the Status, whole at each scrape.
 type state struct {
-	status                                                            func() Status
-	incidents, steps, node, gpus, driverUp, probeUp, storeUp, waiting *prometheus.Desc
+	status                                                                     func() Status
+	incidents, steps, node, gpus, offered, driverUp, probeUp, storeUp, waiting *prometheus.Desc
 }
 
 func newState(status func() Status) *state {
@@ -25,6 +25,7 @@ func newState(status func() Status) *state {
 		steps:     d("steps", "Steps of open incidents by kind and status.", "step", "status"),
 		node:      d("node_state", "1 for the state that the node's label shall show, 0 for the others.", "state"),
 		gpus:      d("gpus", "GPUs by what the driver says of them: listed, lost, or unknown.", "state"),
+		offered:   d("gpus_offered", "GPUs that the Node offers to pods as nvidia.com/gpu: capacity, and allocatable, which is the device plugin's policy.", "amount"),
 		driverUp:  d("driver_up", "1 while the driver answers whole polls. Only where there is one to ask."),
 		probeUp:   d("probe_up", "1 while a probe's child answers: nvml, dcgm. Only those that are enabled.", "probe"),
 		storeUp:   d("store_up", "1 while the plan can be written down."),
@@ -34,7 +35,7 @@ func newState(status func() Status) *state {
 
 // Describe implements prometheus.Collector.
 func (s *state) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.incidents, s.steps, s.node, s.gpus, s.driverUp, s.probeUp, s.storeUp, s.waiting} {
+	for _, d := range []*prometheus.Desc{s.incidents, s.steps, s.node, s.gpus, s.offered, s.driverUp, s.probeUp, s.storeUp, s.waiting} {
 		out <- d
 	}
 }
@@ -63,6 +64,10 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	}
 	for state, n := range countGPUs(now) {
 		gauge(s.gpus, n, state)
+	}
+	if now.Offered.Capacity > 0 {
+		gauge(s.offered, float64(now.Offered.Capacity), "capacity")
+		gauge(s.offered, float64(now.Offered.Allocatable), "allocatable")
 	}
 	if now.Driver.Enabled && !now.Driver.Gpuless {
 		gauge(s.driverUp, number(now.Driver.Blind == "" && len(now.Driver.Stuck) == 0 && !now.Driver.Answered.IsZero()))

@@ -86,6 +86,8 @@ func (r *reading) Hearing() kernlog.Hearing {
 type driver struct {
 	reports chan nvml.Report
 	polls   atomic.Int64
+	// restarts counts how often another child was asked for.
+	restarts atomic.Int64
 }
 
 func (d *driver) Run(ctx context.Context, out func(nvml.Report)) error {
@@ -100,3 +102,5 @@ func (d *driver) Run(ctx context.Context, out func(nvml.Report)) error {
 }
 
 func (d *driver) Poll() { d.polls.Add(1) }
+
+func (d *driver) Restart() { d.restarts.Add(1) }

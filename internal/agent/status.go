@@ -25,6 +25,8 @@ type Status struct {
 	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
 	DCGM      EngineStatus    `json:"dcgm"`
+	// Offered is what the device plugin makes of the GPUs.
+	Offered remediate.Offered `json:"offered,omitzero"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
 	// API is the actuator's present trouble; nil when it has none.
@@ -56,7 +58,7 @@ func (c *core) show() {
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent,
 			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck}}
-	s.DCGM = c.engine
+	s.DCGM, s.Offered = c.engine, c.offered
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()

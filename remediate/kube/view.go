@@ -27,7 +27,11 @@ type view struct {
 	unschedulable bool
 	taints        []taint
 	conditions    map[string]condition
+	offered       remediate.Offered
 }
+
+// resourceGPU is what NVIDIA's device plugin offers GPUs as.
+const resourceGPU = "nvidia.com/gpu"
 
 // taint is a taint's identity and value, in the order of the Node's list.
 type taint struct{ key, effect, value string }
@@ -61,6 +65,8 @@ func viewOf(node *corev1.Node) view {
 		unschedulable: node.Spec.Unschedulable,
 		conditions:    map[string]condition{},
 	}
+	v.offered.Capacity = count(node.Status.Capacity)
+	v.offered.Allocatable = count(node.Status.Allocatable)
 	v.note, v.noted = node.Annotations[remediate.NoteAnnotation]
 	for _, key := range ourLabels() {
 		if value, ok := node.Labels[key]; ok {
@@ -80,6 +86,11 @@ func viewOf(node *corev1.Node) view {
 		}
 	}
 	return v
+}
+
+func count(of corev1.ResourceList) int64 {
+	gpus := of[resourceGPU]
+	return gpus.Value()
 }
 
 func (v view) exists() bool { return v.uid != "" }
@@ -116,14 +127,17 @@ func (v view) observed() remediate.Observed {
 		Unschedulable: v.unschedulable,
 		Tainted:       v.ourTaint() >= 0,
 		Note:          v.mark(),
+		Offered:       v.offered,
 	}
 }
 
-// same says whether two views agree in everything that we write or decide by.
+// same says whether two views agree in everything that we write, decide by or
+// show.
 func (v view) same(other view) bool {
 	return v.uid == other.uid &&
 		v.note == other.note &&
 		v.unschedulable == other.unschedulable &&
+		v.offered == other.offered &&
 		v.quarantine() == other.quarantine() &&
 		maps.Equal(v.labels, other.labels) &&
 		maps.EqualFunc(v.conditions, other.conditions, func(a, b condition) bool { return a.Condition == b.Condition })

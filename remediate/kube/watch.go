@@ -13,8 +13,8 @@ import (
 )
 
 // Watch follows the Node until ctx ends, and calls changed, from one goroutine,
-// once at first and then whenever anything has changed that Apply would write
-// or decide by. The call says that, and not what: on its way to the caller a
+// once at first and then whenever anything has changed that Apply would write,
+// decide by or return. The call says that, and not what: on its way to the caller a
 // change could fall behind the answer to a later write, and look like an
 // administrator's. Apply, which needs no read of its own while Watch follows,
 // returns what the Node says.

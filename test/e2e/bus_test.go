@@ -77,7 +77,7 @@ func TestANodeWithoutGPUs(t *testing.T) {
 	onBus(t, d)
 	d.Config.NVML.Grace = config.Duration(0)
 	d.Start()
-	d.AwaitNotReady("no GPU of NVIDIA's on the PCI bus")
+	d.AwaitReady() // there is nothing to wait for
 	judgesAllTheSame(t, d) // the switches' and a guest's lines come here too
 	if _, blind := openIncident(d, fault.AgentBlind, ""); blind {
 		t.Error("a node without a GPU is called blind")

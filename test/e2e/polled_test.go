@@ -9,6 +9,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
+	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
 // polled are the faults that only asking shows: no line of the kernel log
@@ -89,9 +90,12 @@ func TestEveryGPUAtOnce(t *testing.T) {
 			d.Must(d.Sim.FailCall("*", d.GPU(i).UUID, code))
 		}
 	}
-	since := polls(d)
+	child, since := d.Family()[1], polls(d)
 	fail(999)
 	awaitSeen(t, d, since, fault.AgentBlind, "")
+	d.AwaitLog("would set the condition GPUHealthy=Unknown", "DriverNotAsked")
+	d.AwaitNotReady("driver: every GPU failed at once")
+	daemontest.Await(t, "there is another child", func() bool { f := d.Family(); return len(f) == 2 && f[1] != child })
 	if i := slices.IndexFunc(d.Status().Incidents, func(i remediate.Incident) bool { return i.Verdict.Class != fault.AgentBlind || i.Verdict.Acts() }); i >= 0 {
 		t.Errorf("incident %+v", d.Status().Incidents[i])
 	}
