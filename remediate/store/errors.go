@@ -17,6 +17,7 @@ var (
 	ErrLocked   = errors.New("in use by another process")
 	ErrReadOnly = errors.New("not writable")
 	ErrFull     = errors.New("no space left")
+	ErrGone     = errors.New("moved away or removed")
 )
 
 // aside is the way out when the content cannot be used.
@@ -63,6 +64,8 @@ func remedy(kind error) string {
 		return "stop the other gpuhealthd on this node, and restart this one"
 	case errors.Is(kind, ErrReadOnly):
 		return "make its folder and file writable and restart"
+	case errors.Is(kind, ErrGone):
+		return "restart: gpuhealthd goes on with what is at that path then"
 	case errors.Is(kind, ErrFull):
 		return "free space on its file system"
 	}
@@ -80,7 +83,7 @@ func fail(op, path string, err error) error {
 }
 
 func kindOf(err error) error {
-	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked} {
+	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked, ErrGone} {
 		if errors.Is(err, kind) {
 			return kind
 		}
