@@ -3,12 +3,13 @@
 package deploy
 
 import (
-	"flag"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,8 +23,6 @@ import (
 const manifest = "daemonset.yaml"
 
 var (
-	update = flag.Bool("update", false, "copy packaging/config.yaml into the ConfigMap")
-
 	account = types.NamespacedName{Namespace: "gpuhealthd", Name: "gpuhealthd"}
 
 	shared kubetest.Shared
@@ -151,7 +150,7 @@ var configBlock = regexp.MustCompile(`(?m)^  config\.yaml: \|\n((?:    .*\n|\n)*
 func TestConfigMapIsTheDefaultConfig(t *testing.T) {
 	config := string(read(t, "../packaging/config.yaml"))
 	text := string(read(t, manifest))
-	if *update {
+	if golden.Update() {
 		text = configBlock.ReplaceAllLiteralString(text, "  config.yaml: |\n"+indent(config))
 		if err := os.WriteFile(manifest, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

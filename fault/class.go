@@ -101,7 +101,7 @@ var cureTexts = [...]string{
 	"the GPU is there and answers again",
 	"the GPU answers again, or was reset",
 	"no row is pending any more",
-	"it has worked long enough without a storm",
+	"it has worked without a storm",
 	"the service was started again",
 	"it stays quiet",
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -101,6 +102,21 @@ var rules = []Rule{
 
 // Rules gives the classes with rules of their own, for documentation.
 func Rules() []Rule { return slices.Clone(rules) }
+
+// Over says in words what ends an episode.
+func (r Rule) Over() string {
+	if r.Quiet == 0 {
+		return r.Cure.String()
+	}
+	n, unit := int(r.Quiet/time.Hour), "hour"
+	if r.Quiet < time.Hour {
+		n, unit = int(r.Quiet/time.Minute), "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("%s for %d %s", r.Cure, n, unit)
+}
 
 // RuleFor gives the rule of any class: its own, its code's from the catalogue,
 // or what is done about the unknown: hold for a person, follow the arbiter.

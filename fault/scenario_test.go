@@ -3,23 +3,18 @@ package fault
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected verdicts; commit them only if you understand them")
 
 // TestScenarios plays testdata/*.txt and compares the verdicts with the .want
 // file beside each. A line is a time since the start, a word and its text:
@@ -44,32 +39,7 @@ var update = flag.Bool("update", false, "rewrite the expected verdicts; commit t
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			in, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, in)
-			want := strings.TrimSuffix(file, ".txt") + ".want"
-			if *update {
-				if err := os.WriteFile(want, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			expected, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(expected), got); diff != "" {
-				t.Errorf("verdicts differ (-want +got):\n%s", diff)
-			}
-		})
-	}
+	golden.Each(t, "testdata/*.txt", play)
 }
 
 // stage plays one scenario.

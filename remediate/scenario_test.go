@@ -4,21 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected outcomes; commit them only if you understand them")
 
 // TestScenarios plays testdata/*.txt against a model of the Node object. A
 // line is a time since the start, a word and its text:
@@ -36,32 +31,7 @@ var update = flag.Bool("update", false, "rewrite the expected outcomes; commit t
 // After the lines of one moment the plan is written down, unless the store is
 // broken, and the Node is brought to what is desired, as the agent does.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			in, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, in)
-			want := strings.TrimSuffix(file, ".txt") + ".want"
-			if *update {
-				if err := os.WriteFile(want, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			expected, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(expected), got); diff != "" {
-				t.Errorf("outcome differs (-want +got):\n%s", diff)
-			}
-		})
-	}
+	golden.Each(t, "testdata/*.txt", play)
 }
 
 // model is a Node object and the writes that reached it.

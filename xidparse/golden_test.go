@@ -2,14 +2,13 @@ package xidparse
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the expectations in testdata; read the diff before committing")
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
+)
 
 // sample is one input of a golden file, the prose above it, and the lines
 // expected below it.
@@ -27,7 +26,7 @@ func goldenFile(t *testing.T, path string, describe func(input string) []string)
 	var out bytes.Buffer
 	for _, s := range readGolden(t, path) {
 		got := describe(string(UnescapeKmsg(nil, []byte(s.input))))
-		if !*update && strings.Join(got, "\n") != strings.Join(s.want, "\n") {
+		if !golden.Update() && strings.Join(got, "\n") != strings.Join(s.want, "\n") {
 			t.Errorf("%s\n got %s\nwant %s", s.input, strings.Join(got, "\n     "), strings.Join(s.want, "\n     "))
 		}
 		for _, line := range s.prose {
@@ -38,7 +37,7 @@ func goldenFile(t *testing.T, path string, describe func(input string) []string)
 			fmt.Fprintln(&out, indent+line)
 		}
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,29 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files; they are the public surface")
-
-// golden compares what is said with testdata/NAME.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 // call runs the command line in this process; stdin is empty.
 func call(args ...string) (stdout string, err error) {
@@ -59,7 +40,7 @@ func TestHelp(t *testing.T) {
 		}
 		all.WriteString("$ " + cmd.CommandPath() + " --help\n" + help + "\n")
 	})
-	golden(t, "help.txt", all.String())
+	golden.Check(t, "testdata/help.txt", all.String())
 }
 
 func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
@@ -75,7 +56,7 @@ func TestConfigPrint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, got)
+		golden.Check(t, filepath.Join("testdata", name), got)
 	}
 }
 

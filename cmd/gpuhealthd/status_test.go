@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
@@ -41,12 +43,12 @@ func TestStatus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "status-"+name+".txt", text)
+			golden.Check(t, "testdata/status-"+name+".txt", text)
 			text, err = call("status", "--json", "--url", server.URL)
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "status-"+name+".json", text)
+			golden.Check(t, "testdata/status-"+name+".json", text)
 		})
 	}
 }

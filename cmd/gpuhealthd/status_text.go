@@ -78,6 +78,8 @@ func driverLine(s agent.Status, style replay.Style) string {
 	switch d := s.Driver; {
 	case !d.Enabled:
 		return "not asked: nvml.enabled is false"
+	case d.Gpuless:
+		return d.Blind
 	case d.Blind != "":
 		return style.Bad(d.Blind)
 	case d.Answered.IsZero():

@@ -1,9 +1,6 @@
 package dcgm
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/child"
@@ -76,28 +73,15 @@ func diedReport(d child.Died) Report { return Report{V: ProtocolVersion, Kind: K
 
 // Write writes the report as one line.
 func (r Report) Write(w io.Writer) error {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false) // blanks such as <<<NULL>>> would take six times the room
-	if err := encoder.Encode(r); err != nil {
-		return fmt.Errorf("report %s: %w", r.Kind, err)
-	}
-	if _, err := w.Write(line.Bytes()); err != nil {
-		return fmt.Errorf("report %s: %w", r.Kind, err)
-	}
-	return nil
+	return child.WriteLine(w, r)
 }
 
-// parseReport reads a child's line.
-func parseReport(line []byte) (Report, error) {
-	var r Report
-	if err := json.Unmarshal(line, &r); err != nil {
-		return Report{}, fmt.Errorf("child's line %.80q: %w", line, err)
-	}
-	if r.V != ProtocolVersion {
-		return Report{}, fmt.Errorf("child's line %.80q: field v: %d, want %d", line, r.V, ProtocolVersion)
-	}
-	part := map[Kind]bool{
+// Version is the protocol's, as the line says.
+func (r Report) Version() int { return r.V }
+
+// Whole says that the kind is known and its part is there.
+func (r Report) Whole() bool {
+	return map[Kind]bool{
 		KindUp:        r.Up != nil,
 		KindAbsent:    r.Absent != nil,
 		KindHealth:    r.Health != nil,
@@ -105,9 +89,8 @@ func parseReport(line []byte) (Report, error) {
 		KindViolation: r.Violation != nil,
 		KindHung:      r.Hung != nil,
 		KindFailed:    r.Failed != nil,
-	}
-	if !part[r.Kind] {
-		return Report{}, fmt.Errorf("child's line %.80q: field kind: %q is unknown or its part is missing", line, r.Kind)
-	}
-	return r, nil
+	}[r.Kind]
 }
+
+// parseReport reads a child's line.
+func parseReport(line []byte) (Report, error) { return child.ParseLine[Report](line, ProtocolVersion) }

@@ -216,7 +216,7 @@ func TestGarbledReports(t *testing.T) {
 	for line, want := range map[string]string{
 		`nonsense`:                  "nonsense",
 		`{"v":2,"kind":"alive"}`:    "field v: 2",
-		`{"v":1,"kind":"filled"}`:   "lacks its span",
+		`{"v":1,"kind":"filled"}`:   "its part is missing",
 		`{"v":1,"kind":"whatever"}`: "unknown",
 		`{"v":1,"kind":"alive"}`:    "",
 	} {

@@ -1,10 +1,10 @@
 package journal
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/child"
 )
 
 // ProtocolVersion is the version that the child writes as "v". Unknown fields of
@@ -92,32 +92,22 @@ type Entry struct {
 // Write writes the report as one line.
 func (r Report) Write(w io.Writer) error {
 	r.V = ProtocolVersion
-	line, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("report %s: %w", r.Kind, err)
+	return child.WriteLine(w, r)
+}
+
+// Version is the protocol's, as the line says.
+func (r Report) Version() int { return r.V }
+
+// Whole says that the kind is known and has its part.
+func (r Report) Whole() bool {
+	switch r.Kind {
+	case KindOpened, KindEntries, KindFailed, KindAlive:
+		return true
+	case KindFilled:
+		return r.Span != nil
 	}
-	if _, err := w.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("report %s: %w", r.Kind, err)
-	}
-	return nil
+	return false
 }
 
 // parseReport reads a child's line.
-func parseReport(line []byte) (Report, error) {
-	var r Report
-	if err := json.Unmarshal(line, &r); err != nil {
-		return Report{}, fmt.Errorf("child's line %.80q: %w", line, err)
-	}
-	if r.V != ProtocolVersion {
-		return Report{}, fmt.Errorf("child's line %.80q: field v: %d, want %d", line, r.V, ProtocolVersion)
-	}
-	switch r.Kind {
-	case KindOpened, KindEntries, KindFailed, KindAlive:
-		return r, nil
-	case KindFilled:
-		if r.Span != nil {
-			return r, nil
-		}
-	}
-	return Report{}, fmt.Errorf("child's line %.80q: field kind: %q is unknown or lacks its span", line, r.Kind)
-}
+func parseReport(line []byte) (Report, error) { return child.ParseLine[Report](line, ProtocolVersion) }

@@ -1,7 +1,6 @@
 package nvml
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -129,37 +128,25 @@ func diedReport(d Died) Report { return Report{V: ProtocolVersion, Kind: KindDie
 
 // Write writes the report as one line.
 func (r Report) Write(w io.Writer) error {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("report %s: %w", r.Kind, err)
-	}
-	if _, err := w.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("report %s: %w", r.Kind, err)
-	}
-	return nil
+	return child.WriteLine(w, r)
 }
 
-// parseReport reads a child's line.
-func parseReport(line []byte) (Report, error) {
-	var r Report
-	if err := json.Unmarshal(line, &r); err != nil {
-		return Report{}, fmt.Errorf("child's line %.80q: %w", line, err)
-	}
-	if r.V != ProtocolVersion {
-		return Report{}, fmt.Errorf("child's line %.80q: field v: %d, want %d", line, r.V, ProtocolVersion)
-	}
-	part := map[Kind]bool{
+// Version is the protocol's, as the line says.
+func (r Report) Version() int { return r.V }
+
+// Whole says that the kind is known and its part is there.
+func (r Report) Whole() bool {
+	return map[Kind]bool{
 		KindInventory: r.Inventory != nil,
 		KindHung:      r.Hung != nil,
 		KindFailed:    r.Failed != nil,
 		KindXID:       r.XID != nil,
 		KindClosed:    r.Closed != nil,
-	}
-	if !part[r.Kind] {
-		return Report{}, fmt.Errorf("child's line %.80q: field kind: %q is unknown or its part is missing", line, r.Kind)
-	}
-	return r, nil
+	}[r.Kind]
 }
+
+// parseReport reads a child's line.
+func parseReport(line []byte) (Report, error) { return child.ParseLine[Report](line, ProtocolVersion) }
 
 // inCall says whether a child whose last word this is may be inside a driver
 // call that does not return.

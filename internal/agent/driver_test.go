@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 )
 
 // failures reports the same failure each period for so long.
@@ -87,6 +88,30 @@ func TestEveryGPUAtOnce(t *testing.T) {
 			if _, desired := s.world.state(); len(incidents(s)) > 0 || *desired.GPUsHealthy != gpus {
 				t.Errorf("sees again: %q, %+v", incidents(s), desired)
 			}
+		}
+		s.stop()
+	})
+}
+
+// A node without a GPU has no driver to ask: its agent is ready, says nothing of
+// the Node, and alerts nobody.
+func TestANodeWithoutAGPU(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.make()
+		s.core.opts.Bus = func() ([]pci.Device, error) { return nil, nil }
+		s.opts.Bus = s.core.opts.Bus
+		s.run()
+		s.failures(2*grace, notFound)
+		status := s.Status()
+		if why := status.NotReady(); len(why) > 0 || !status.Driver.Gpuless {
+			t.Errorf("not ready: %q, %+v", why, status.Driver)
+		}
+		if got := incidents(s); len(got) > 0 || len(s.world.tries()) > 0 {
+			t.Errorf("%q, %d writes", got, len(s.world.tries()))
+		}
+		if strings.Contains(describe(t, s.metrics), "gpuhealthd_driver_up") {
+			t.Error("the metric driver_up is there, and its alert")
 		}
 		s.stop()
 	})

@@ -1,24 +1,21 @@
 package agent
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden file; dashboards and alerts are written against it")
 
 // TestMetrics holds the names, types, labels and help of all that is exported,
 // from an agent that has an incident.
@@ -34,18 +31,7 @@ func TestMetrics(t *testing.T) {
 		if problems, err := testutil.GatherAndLint(s.metrics); err != nil || len(problems) > 0 {
 			t.Errorf("%v, %v", problems, err)
 		}
-		if *update {
-			if err := os.WriteFile("testdata/metrics.txt", []byte(surface), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile("testdata/metrics.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), surface); diff != "" {
-			t.Errorf("the metrics have changed (-want +got):\n%s", diff)
-		}
+		golden.Check(t, "testdata/metrics.txt", surface)
 	})
 }
 

@@ -40,6 +40,8 @@ type DriverStatus struct {
 	Enabled  bool      `json:"enabled"`
 	Answered time.Time `json:"answered,omitzero"`
 	Blind    string    `json:"blind,omitempty"`
+	// Gpuless says that it need not answer: the PCI bus lists no GPU.
+	Gpuless bool `json:"gpuless,omitempty"`
 	// Stuck are the calls that do not return, each on one GPU.
 	Stuck []string `json:"stuck,omitempty"`
 }
@@ -54,7 +56,8 @@ type Trouble struct {
 func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
-		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent, Stuck: c.stuck}}
+		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent,
+			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck}}
 	s.DCGM, s.Offered = c.engine, c.offered
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
@@ -84,7 +87,7 @@ func (c *core) status() Status {
 func (s Status) NotReady() []string {
 	why := s.KernelLog.Missing()
 	switch d := s.Driver; {
-	case !d.Enabled:
+	case !d.Enabled || d.Gpuless:
 	case d.Blind != "":
 		why = append(why, "driver: "+d.Blind)
 	case d.Answered.IsZero():

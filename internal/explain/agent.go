@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
@@ -29,7 +28,7 @@ type Agent struct {
 }
 
 func ruleText(r fault.Rule) Agent {
-	a := Agent{Hard: r.Hard, Radius: r.Radius, Action: r.Action, Later: r.Later, Drain: r.Drain, Diag: r.Diag, Ends: ends(r),
+	a := Agent{Hard: r.Hard, Radius: r.Radius, Action: r.Action, Later: r.Later, Drain: r.Drain, Diag: r.Diag, Ends: r.Over(),
 		SymptomOf: append([]fault.Class{}, r.EchoOf...), SymptomOfAnywhere: append([]fault.Class{}, r.EchoAnywhere...)}
 	a.Why = append(a.Why, actionText(r.Action))
 	if r.Later != fault.None {
@@ -87,20 +86,6 @@ func urgency(r fault.Rule) string {
 		return "It is soft: the GPU still serves, so work that runs is let finish."
 	}
 	return "The GPU still serves."
-}
-
-func ends(r fault.Rule) string {
-	if r.Cure == fault.CureQuiet {
-		return "nothing more of it for " + hours(r.Quiet)
-	}
-	return r.Cure.String()
-}
-
-func hours(d time.Duration) string {
-	if d == time.Hour {
-		return "an hour"
-	}
-	return fmt.Sprintf("%d hours", d/time.Hour)
 }
 
 // radiusText says how far a fault reaches.

@@ -3,21 +3,17 @@ package explain
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected pages; read the diff before committing")
 
 // questions are those whose pages stand in testdata.
 var questions = []struct{ file, question, driver string }{
@@ -48,7 +44,7 @@ func TestPages(t *testing.T) {
 		if err := Text(&out, e, MaxWidth, replay.Style{}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, q.file, out.Bytes())
+		golden.Check(t, filepath.Join("testdata", q.file), out.String())
 	}
 }
 
@@ -64,24 +60,7 @@ func TestJSON(t *testing.T) {
 	if err := enc.Encode(e); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "line-95.json", out.Bytes())
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", name, diff)
-	}
+	golden.Check(t, "testdata/line-95.json", out.String())
 }
 
 // Every number and class that the agent knows has a page that keeps its width

@@ -2,35 +2,18 @@ package replay
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected timelines; commit them only if you understand them")
 
 // TestCases replays testdata/cases/*.log, each a case from the field in the
 // driver's own grammar, and compares the timeline with the .want beside it. A
 // line "#! --topology NAME --driver VERSION" gives the options; other lines that
 // begin with # say what the case is.
 func TestCases(t *testing.T) {
-	files, err := filepath.Glob("testdata/cases/*.log")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".log"), func(t *testing.T) {
-			log, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden(t, strings.TrimSuffix(file, ".log")+".want", []byte(timeline(t, log)))
-		})
-	}
+	golden.Each(t, "testdata/cases/*.log", func(t *testing.T, log []byte) string { return timeline(t, log) })
 }
 
 // timeline replays a log as text, with the options that it names.
@@ -67,20 +50,4 @@ func optionsOf(t testing.TB, log []byte) (opts Options) {
 		}
 	}
 	return opts
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
+
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -17,7 +19,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/mixed.json", objects(t, log))
+	golden.Check(t, "testdata/mixed.json", string(objects(t, log)))
 }
 
 // objects replays a log as JSON.

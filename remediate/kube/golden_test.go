@@ -1,23 +1,19 @@
 package kube
 
 import (
-	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gpuhealthd/gpuhealthd/test/golden"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
-
-var update = flag.Bool("update", false, "write the golden files in testdata anew; a change there is a change of the public contract")
 
 // The public contract: what the Node in a real API server looks like for each
 // state that it can be in.
@@ -37,18 +33,7 @@ func TestGolden(t *testing.T) {
 			b.apply(t, want)
 			got := public(t, b.object(t))
 			path := filepath.Join("testdata", name+".yaml")
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			golden, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(golden, got) {
-				t.Errorf("%s (-golden +got):\n%s", path, cmp.Diff(string(golden), string(got)))
-			}
+			golden.Check(t, path, string(got))
 		})
 	}
 }

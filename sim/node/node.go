@@ -26,6 +26,7 @@ const (
 	controlFile = "node.conf"
 	kmsgFile    = "kmsg"
 	bootFile    = "boot_id"
+	lockFile    = "lock"
 	devFolder   = "dev" // stands for /dev: nvidiactl, nvidia0 and so on
 )
 
@@ -118,14 +119,16 @@ func (n *Node) Env(lib string) []string {
 
 func (n *Node) path(name string) string { return filepath.Join(n.dir, name) }
 
-// locked runs do while no other writer, in this process or another, is at it.
+// locked runs do while no other writer, in this process or another, is at it. The
+// lock is a file: the daemon locks the folder that its state is in, and that may
+// be this one.
 func (n *Node) locked(do func() error) error {
-	dir, err := os.Open(n.dir)
+	lock, err := os.OpenFile(n.path(lockFile), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("simulated node: %w", err)
 	}
-	defer dir.Close()
-	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("simulated node %s: lock: %w", n.dir, err)
 	}
 	return do()

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -219,4 +220,14 @@ func TestWritersAtOnce(t *testing.T) {
 	if len(lines) != 4*each {
 		t.Errorf("%d records, want %d", len(lines), 4*each)
 	}
+}
+
+// The daemon locks the folder of its state, which may be the node's own.
+func TestALockedFolderStopsNobody(t *testing.T) {
+	n := newNode(t)
+	dir, err := os.Open(n.dir)
+	must(t, err)
+	defer dir.Close()
+	must(t, syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	must(t, n.Kmsg("is not kept waiting"))
 }

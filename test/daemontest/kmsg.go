@@ -7,7 +7,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 )
 
-// KmsgVariable, when set, allows to write to this machine's own kernel log.
+// KmsgVariable is set where a test may write to this machine's own kernel log.
 const KmsgVariable = "GPUHEALTHD_TEST_KMSG"
 
 // WriteKmsg writes one line to this machine's kernel log. One descriptor may

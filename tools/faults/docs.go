@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
@@ -41,6 +40,10 @@ const ends = `
 Where the driver is polled, a number of clean polls is asked for as well
 (` + "`contain.cleanPolls`" + `); the node then serves its probation.
 
+Another GPU at the same address ends all that was wrong with the one before. Once a
+person has uncordoned the node, a fault is over when an hour has brought nothing
+more of it and the driver does not bear it out.
+
 | class | over when |
 |---|---|
 `
@@ -56,7 +59,7 @@ func docs() []byte {
 	}
 	b.WriteString(ends)
 	for _, r := range rules {
-		fmt.Fprintf(&b, "| %s | %s |\n", code(r.Class), over(r))
+		fmt.Fprintf(&b, "| %s | %s |\n", code(r.Class), r.Over())
 	}
 	return b.Bytes()
 }
@@ -103,11 +106,4 @@ func symptoms(r fault.Rule) string {
 		roots = append(roots, code(c)+" on any GPU")
 	}
 	return strings.Join(roots, ", ")
-}
-
-func over(r fault.Rule) string {
-	if r.Cure == fault.CureQuiet {
-		return fmt.Sprintf("%s for %d hours", r.Cure, int(r.Quiet/time.Hour))
-	}
-	return r.Cure.String()
 }
