@@ -62,6 +62,30 @@ func TestBlindAfterTheGrace(t *testing.T) {
 	}
 }
 
+// A node without a GPU has no driver to ask: its agent is ready, says nothing of
+// the Node, and alerts nobody.
+func TestANodeWithoutAGPU(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.make()
+		s.core.opts.Bus = func() ([]pci.Device, error) { return nil, nil }
+		s.opts.Bus = s.core.opts.Bus
+		s.run()
+		s.failures(2*grace, notFound)
+		status := s.Status()
+		if why := status.NotReady(); len(why) > 0 || !status.Driver.Gpuless {
+			t.Errorf("not ready: %q, %+v", why, status.Driver)
+		}
+		if got := incidents(s); len(got) > 0 || len(s.world.tries()) > 0 {
+			t.Errorf("%q, %d writes", got, len(s.world.tries()))
+		}
+		if strings.Contains(describe(t, s.metrics), "gpuhealthd_driver_up") {
+			t.Error("the metric driver_up is there, and its alert")
+		}
+		s.stop()
+	})
+}
+
 // All GPUs that fail at once are our own container's devices: the agent says that
 // it is blind, blames nobody, and tries another child once.
 func TestEveryGPUAtOnce(t *testing.T) {
@@ -88,30 +112,6 @@ func TestEveryGPUAtOnce(t *testing.T) {
 			if _, desired := s.world.state(); len(incidents(s)) > 0 || *desired.GPUsHealthy != gpus {
 				t.Errorf("sees again: %q, %+v", incidents(s), desired)
 			}
-		}
-		s.stop()
-	})
-}
-
-// A node without a GPU has no driver to ask: its agent is ready, says nothing of
-// the Node, and alerts nobody.
-func TestANodeWithoutAGPU(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		s.make()
-		s.core.opts.Bus = func() ([]pci.Device, error) { return nil, nil }
-		s.opts.Bus = s.core.opts.Bus
-		s.run()
-		s.failures(2*grace, notFound)
-		status := s.Status()
-		if why := status.NotReady(); len(why) > 0 || !status.Driver.Gpuless {
-			t.Errorf("not ready: %q, %+v", why, status.Driver)
-		}
-		if got := incidents(s); len(got) > 0 || len(s.world.tries()) > 0 {
-			t.Errorf("%q, %d writes", got, len(s.world.tries()))
-		}
-		if strings.Contains(describe(t, s.metrics), "gpuhealthd_driver_up") {
-			t.Error("the metric driver_up is there, and its alert")
 		}
 		s.stop()
 	})

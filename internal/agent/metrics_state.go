@@ -65,8 +65,10 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	for state, n := range countGPUs(now) {
 		gauge(s.gpus, n, state)
 	}
-	gauge(s.offered, float64(now.Offered.Capacity), "capacity")
-	gauge(s.offered, float64(now.Offered.Allocatable), "allocatable")
+	if now.Offered.Capacity > 0 {
+		gauge(s.offered, float64(now.Offered.Capacity), "capacity")
+		gauge(s.offered, float64(now.Offered.Allocatable), "allocatable")
+	}
 	if now.Driver.Enabled && !now.Driver.Gpuless {
 		gauge(s.driverUp, number(now.Driver.Blind == "" && len(now.Driver.Stuck) == 0 && !now.Driver.Answered.IsZero()))
 	}

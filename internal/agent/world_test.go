@@ -31,7 +31,7 @@ func newWorld() *world {
 	return &world{
 		onApply: func(context.Context, remediate.Desired) error { return nil },
 		onEmit:  func(context.Context, remediate.Event) error { return nil },
-		node:    remediate.Observed{Exists: true, UID: "uid-1"},
+		node:    remediate.Observed{Exists: true, UID: "uid-1", Offered: remediate.Offered{Capacity: gpus, Allocatable: gpus}},
 	}
 }
 

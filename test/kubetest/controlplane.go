@@ -91,7 +91,7 @@ func (c *Cluster) StopAPIServer() { c.apiserver.Kill() }
 
 // PauseAPIServer stops the API server in its tracks: connections are accepted
 // by the kernel and nothing answers, until ResumeAPIServer.
-func (c *Cluster) PauseAPIServer() error { return c.apiserver.Signal(syscall.SIGSTOP) }
+func (c *Cluster) PauseAPIServer() error { return c.apiserver.Pause() }
 
 // ResumeAPIServer lets a paused API server go on.
 func (c *Cluster) ResumeAPIServer() error { return c.apiserver.Signal(syscall.SIGCONT) }

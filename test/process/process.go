@@ -4,11 +4,14 @@
 package process
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // Process is a running program, or one that has ended.
@@ -92,4 +95,31 @@ func (p *Process) Tail() string {
 	const enough = 2000
 	text := p.Output()
 	return text[max(0, len(text)-enough):]
+}
+
+// Pause stops the process where it is, and returns once every thread stands
+// still: the signal alone would let one more answer out.
+func (p *Process) Pause() error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for !p.standsStill() {
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+func (p *Process) standsStill() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+	for _, stat := range threads {
+		text, err := os.ReadFile(stat)
+		if err != nil {
+			continue // the thread is gone
+		}
+		// The state follows the name, which is in parentheses.
+		if i := bytes.LastIndexByte(text, ')'); i < 0 || i+2 >= len(text) || text[i+2] != 'T' {
+			return false
+		}
+	}
+	return true
 }
