@@ -189,14 +189,3 @@ func memoryReport(ev xidparse.Event) ecc.Memory {
 	}
 	return m
 }
-
-// end says what ended the episode.
-func (e *episode) end() string {
-	switch {
-	case e.Replaced:
-		return "another GPU sits there"
-	case e.Released:
-		return "released by a person, and quiet since"
-	}
-	return e.rule.Cure.String()
-}

@@ -155,11 +155,10 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 // for as long as its rule asks, or for a while after a person overruled it and
 // the driver does not bear it out.
 func (j *Judge) lapsed(now time.Time, e *episode) bool {
-	r := e.rule
 	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
-	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
+	return e.cure() == CureQuiet && now.Sub(e.Last) >= e.quiet(e.rule)
 }
 
 // seenSince says whether the present has been asked about an episode's device
@@ -219,7 +218,7 @@ func (j *Judge) settle(now time.Time) []Verdict {
 			v = closing(v, "over, with "+string(root.Class))
 			over = append(over, e)
 		case j.ended(e):
-			v = closing(v, "over: "+e.end())
+			v = closing(v, "over: "+j.end(e))
 			over = append(over, e)
 		}
 		if !v.same(e.said) {

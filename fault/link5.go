@@ -69,6 +69,8 @@ func refineLink5(e *episode, v *Verdict) []string {
 	}
 	if v.Action = e.Link5.Action; v.Action < Reset {
 		v.Drain, v.Diag = DrainNever, 0
+	} else {
+		v.Drain, v.Diag = max(v.Drain, DrainWhenIdle), max(v.Diag, 2)
 	}
 	return []string{e.Link5.Reason}
 }

@@ -124,7 +124,7 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 		return
 	}
 	cured := false
-	switch e.rule.Cure {
+	switch e.cure() {
 	case CureReset:
 		cured = e.Rebooted || !e.Cured.IsZero()
 	case CureAnswers, CureAnswersOrReset:
@@ -157,7 +157,7 @@ func (j *Judge) seen(now time.Time, k key) {
 func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 	d.Lost++
 	for _, e := range j.open {
-		if e.PCI == pci && e.rule.Cure != CureQuiet {
+		if e.PCI == pci && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}
@@ -180,7 +180,7 @@ func (j *Judge) hung(now time.Time, h Hung) {
 	}
 	d.Hung++
 	for _, e := range j.open {
-		if e.PCI == h.Device.PCI && e.rule.Cure != CureQuiet {
+		if e.PCI == h.Device.PCI && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}

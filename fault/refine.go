@@ -47,7 +47,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	if !e.Cured.IsZero() && v.Acts() {
 		v.Action = Cordon
-		why = append(why, r.Cure.String()+": watched until it has stayed so")
+		why = append(why, e.cure().String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
 	if e.Class == GPUCountShort && len(v.GPUs) > 0 && v.GPUs[0].UUID == "" {
@@ -94,7 +94,7 @@ func refineMemory(e *episode, v *Verdict) []string {
 		if e.Instance != xidparse.Absent {
 			v.Radius = MIG
 		}
-		if m.Has(ecc.ResetAsked) || m.Has(ecc.DrainAsked) {
+		if e.asksReset() {
 			v.Action, v.Radius, v.Drain, v.Diag = Reset, GPU, DrainWhenIdle, 2
 			return []string{"the line asks for a reset"}
 		}

@@ -1,0 +1,34 @@
+package fault
+
+import "github.com/gpuhealthd/gpuhealthd/ecc"
+
+// cure is the evidence that ends the episode. One whose line or arbiter asked
+// for more than its class does ends as what was asked for: a reset, and not
+// that it stays quiet.
+func (e *episode) cure() Cure {
+	if _, numbered := e.Class.Code(); e.rule.Cure != CureQuiet || !e.rule.Hardware || !numbered {
+		return e.rule.Cure
+	}
+	if e.Asked || e.asksReset() {
+		return CureReset
+	}
+	return CureQuiet
+}
+
+// asksReset says whether a line of the episode asks for a reset by its text.
+func (e *episode) asksReset() bool {
+	m := ecc.FromBits(e.Memory)
+	contained := e.Class == XID94 && (m.Has(ecc.ResetAsked) || m.Has(ecc.DrainAsked))
+	return contained || e.Link5 != nil && e.Link5.Action >= Reset
+}
+
+// end says what ended the episode.
+func (j *Judge) end(e *episode) string {
+	switch {
+	case e.Replaced:
+		return "another GPU sits there"
+	case e.Released:
+		return "released by a person, and quiet since"
+	}
+	return e.cure().String()
+}
