@@ -22,6 +22,20 @@ func (e *episode) asksReset() bool {
 	return contained || e.Link5 != nil && e.Link5.Action >= Reset
 }
 
+// byBoot says whether a boot of the host is the cure, as far as can be known
+// without asking the driver.
+func (c Cure) byBoot() bool {
+	switch c {
+	case CureReset, CureAnswers, CureAnswersOrReset, CureRemapped, CureRuns:
+		return true
+	case CurePerson, CureCalm, CureQuiet:
+	}
+	return false
+}
+
+// unpolled says that nobody asks the driver: a log is judged offline.
+func (j *Judge) unpolled() bool { return j.cfg.CleanPolls == 0 }
+
 // end says what ended the episode.
 func (j *Judge) end(e *episode) string {
 	switch {
@@ -29,6 +43,8 @@ func (j *Judge) end(e *episode) string {
 		return "another GPU sits there"
 	case e.Released:
 		return "released by a person, and quiet since"
+	case e.Rebooted && j.unpolled() && e.cure().byBoot():
+		return "the host was rebooted"
 	}
 	return e.cure().String()
 }

@@ -116,7 +116,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 			return nil
 		}
 	case Boot:
-		j.booted(f.ID)
+		j.booted(now, f.ID)
 	case Inventory:
 		j.inventory(now, f)
 	case Hung:

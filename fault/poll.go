@@ -7,11 +7,15 @@ import (
 )
 
 // booted learns which boot this is. Episodes of an older boot stay open, and
-// end when the present shows that the boot has cured them.
-func (j *Judge) booted(id string) {
+// end when the present shows that the boot has cured them; where nobody asks the
+// present, the boot itself is the cure.
+func (j *Judge) booted(now time.Time, id string) {
 	if j.boot != "" && j.boot != id {
 		for _, e := range j.open {
 			e.Rebooted = true
+			if j.unpolled() && e.cure().byBoot() {
+				e.Cured = now
+			}
 		}
 		for _, d := range j.devices {
 			d.Arbiter, d.Lost, d.Hung, d.State = -1, 0, 0, nil

@@ -70,6 +70,8 @@ func (j *Judge) verdict(e *episode) Verdict {
 	return v
 }
 
+const inSRAM = "in SRAM, where nothing can be remapped"
+
 // refineMemory lets the reports of one memory incident speak together.
 func refineMemory(e *episode, v *Verdict) []string {
 	m := ecc.FromBits(e.Memory)
@@ -85,7 +87,7 @@ func refineMemory(e *episode, v *Verdict) []string {
 			return []string{"again within the repeat window"}
 		case m.Has(ecc.SRAM):
 			v.Diag = 3
-			return []string{"in SRAM, where nothing can be remapped"}
+			return []string{inSRAM}
 		case m.Soft():
 			v.Hard = false
 			return []string{"contained"}
@@ -98,10 +100,16 @@ func refineMemory(e *episode, v *Verdict) []string {
 			v.Action, v.Radius, v.Drain, v.Diag = Reset, GPU, DrainWhenIdle, 2
 			return []string{"the line asks for a reset"}
 		}
-	case XID95:
-		if m.Has(ecc.ResetAsked) {
-			return []string{"the line asks for a reset"}
+	case XID95, XID64:
+		var why []string
+		if m.Has(ecc.SRAM) {
+			v.Diag = 3
+			why = append(why, inSRAM)
 		}
+		if m.Has(ecc.ResetAsked) {
+			why = append(why, "the line asks for a reset")
+		}
+		return why
 	}
 	return nil
 }
