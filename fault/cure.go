@@ -33,9 +33,6 @@ func (c Cure) byBoot() bool {
 	return false
 }
 
-// unpolled says that nobody asks the driver: a log is judged offline.
-func (j *Judge) unpolled() bool { return j.cfg.CleanPolls == 0 }
-
 // end says what ended the episode.
 func (j *Judge) end(e *episode) string {
 	switch {
@@ -43,7 +40,7 @@ func (j *Judge) end(e *episode) string {
 		return "another GPU sits there"
 	case e.Released:
 		return "released by a person, and quiet since"
-	case e.Rebooted && j.unpolled() && e.cure().byBoot():
+	case e.Rebooted && j.cfg.BootCures && e.cure().byBoot():
 		return "the host was rebooted"
 	}
 	return e.cure().String()

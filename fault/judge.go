@@ -16,6 +16,9 @@ type Config struct {
 	// CleanPolls is how many polls in a row must find a GPU in order before its
 	// episode closes; it stands in for a passed diagnosis.
 	CleanPolls int
+	// BootCures takes a boot for the cure of what a boot cures, since nobody can
+	// be asked any more: the boots are a saved log's.
+	BootCures bool
 	// Driver is the driver's version where nobody polls it, such as 570.86.15;
 	// empty is unknown. It picks the encoding of NVLink 5's errors.
 	Driver string

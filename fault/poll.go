@@ -13,7 +13,7 @@ func (j *Judge) booted(now time.Time, id string) {
 	if j.boot != "" && j.boot != id {
 		for _, e := range j.open {
 			e.Rebooted = true
-			if j.unpolled() && e.cure().byBoot() {
+			if j.cfg.BootCures && e.cure().byBoot() {
 				e.Cured = now
 			}
 		}
