@@ -41,12 +41,12 @@ type Replay struct {
 	clock clock
 	stuck xidparse.Stuck
 	// ticked is when the judge was last told that time has passed.
-	ticked  time.Time
-	seq     uint64
+	ticked time.Time
+	seq    uint64
 	// boots counts the boots after the first, bootEvents the events up to the
 	// last of them.
 	boots, bootEvents int
-	outcome Outcome
+	outcome           Outcome
 }
 
 // ErrUnreadable is a log that could not be read to its end.
