@@ -22,6 +22,16 @@ func (e *episode) asksReset() bool {
 	return contained || e.Link5 != nil && e.Link5.Action >= Reset
 }
 
+// Refined gives the rule as one verdict has refined it: what is done about that
+// fault, and what ends it.
+func (r Rule) Refined(v Verdict) Rule {
+	r.Action, r.Later, r.Radius, r.Drain, r.Diag, r.Hard = v.Action, v.Later, v.Radius, v.Drain, v.Diag, v.Hard
+	if v.Action >= Diag && r.Cure == CureQuiet && r.Hardware {
+		r.Cure, r.Quiet = CureReset, 0
+	}
+	return r
+}
+
 // byBoot says whether a boot of the host is the cure, as far as can be known
 // without asking the driver.
 func (c Cure) byBoot() bool {

@@ -143,8 +143,9 @@ func (e *episode) link(ev xidparse.Event) {
 	}
 }
 
-// maxAskers bounds the victims that are named.
-const maxAskers = 4
+// shownAskers bounds the victims that are named, maxAskers those that are
+// counted.
+const shownAskers, maxAskers = 4, 32
 
 // ask names the process that waited for the GPU in vain. It is a victim, and
 // most often an agent that only asks how things are.

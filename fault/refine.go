@@ -19,7 +19,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		Diag: r.Diag, Hard: r.Hard, Drain: r.Drain, Hardware: r.Hardware,
 		Count: e.Count, Opened: e.Opened, Evidence: slices.Clone(e.Evidence),
 	}
-	why := []string{r.Title}
+	why := []string{e.title()}
 	if w := j.devices[e.PCI].witness(); w != "" && (e.Class == XID79 || e.Class == GPULost) {
 		why = append(why, w)
 	}
@@ -57,7 +57,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	if root := j.rootOf(e); root != nil {
 		v.Root = root.ID
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
-		why = []string{r.Title, "a symptom of " + string(root.Class)}
+		why = []string{e.title(), "a symptom of " + string(root.Class)}
 	} else if !e.Confirmed && v.Action > Record {
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
 		if e.Witness != "" {
@@ -70,16 +70,31 @@ func (j *Judge) verdict(e *episode) Verdict {
 	return v
 }
 
+// title names the fault, by its class and what its lines say.
+func (e *episode) title() string {
+	switch {
+	case e.Class == RemapPending && e.retires():
+		return "a page waits to be retired, as before Ampere"
+	case e.Class == XID64 && e.retires():
+		return "page retirement failed, as before Ampere"
+	case e.Link5 != nil && e.Link5.BitErrors:
+		return "NVLink 5: a link sees bit errors"
+	}
+	return e.rule.Title
+}
+
+// retires says whether the first line is of page retirement, which GPUs before
+// Ampere have in place of row remapping.
+func (e *episode) retires() bool {
+	return len(e.Evidence) > 0 && strings.Contains(strings.ToLower(e.Evidence[0]), "page retirement")
+}
+
 const inSRAM = "in SRAM, where nothing can be remapped"
 
 // refineMemory lets the reports of one memory incident speak together.
 func refineMemory(e *episode, v *Verdict) []string {
 	m := ecc.FromBits(e.Memory)
 	switch e.Class {
-	case RemapPending:
-		if len(e.Evidence) > 0 && strings.Contains(e.Evidence[0], "page retirement") {
-			return []string{"a page to be retired, as before Ampere"}
-		}
 	case XID48:
 		switch {
 		case e.Repeat:
@@ -119,7 +134,15 @@ func refineAskers(e *episode) []string {
 	if len(e.Askers) == 0 {
 		return nil
 	}
-	return []string{"who asked is a victim, not the cause: " + strings.Join(e.Askers, ", ")}
+	names := e.Askers[:min(shownAskers, len(e.Askers))]
+	more := ""
+	switch n := len(e.Askers) - len(names); {
+	case len(e.Askers) == maxAskers:
+		more = fmt.Sprintf(" and at least %d more", n)
+	case n > 0:
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return []string{"who asked is a victim, not the cause: " + strings.Join(names, ", ") + more}
 }
 
 // refineLink follows the triage of XID 74's registers.
