@@ -50,11 +50,9 @@ func Explain(question, driver string) (Explanation, error) {
 	e.Meaning, e.Known = s.meaning()
 	rule, opens := fault.RuleFor(s.class), s.class != ""
 	if s.whole {
-		var v *fault.Verdict
-		if e.Line, v = s.line(driver); v != nil {
-			rule = rule.Refined(*v)
-		}
-		opens = v != nil
+		var v fault.Verdict
+		e.Line, v = s.line(driver)
+		opens, rule = e.Line.Verdict != nil, rule.Refined(v)
 	}
 	if opens {
 		agent := ruleText(rule)

@@ -28,11 +28,12 @@ type Fact struct {
 }
 
 // line reads everything that the parser and the decoders find in the line, and
-// has the judge judge it as if it were the only one.
-func (s subject) line(driver string) (*Line, *fault.Verdict) {
+// has the judge judge it as if it were the only one; the verdict is zero where it
+// opens no fault.
+func (s subject) line(driver string) (*Line, fault.Verdict) {
 	l := &Line{Facts: []Fact{}}
 	if s.why != "" && s.event.Kind == xidparse.KindNone {
-		return l, nil
+		return l, fault.Verdict{}
 	}
 	ev := s.event
 	l.identity(ev)
@@ -43,11 +44,11 @@ func (s subject) line(driver string) (*Line, *fault.Verdict) {
 	judge.Step(start, fault.Observation{Fact: fault.Boot{ID: "explain"}})
 	vs := judge.Step(start, fault.Observation{Sequence: 1, Fact: fault.Heard{Event: ev}})
 	if len(vs) == 0 {
-		return l, nil
+		return l, fault.Verdict{}
 	}
 	verdict := replay.NewVerdictLine(vs[0])
 	l.Verdict = &verdict
-	return l, &vs[0]
+	return l, vs[0]
 }
 
 func (l *Line) add(present bool, name, value string) {
