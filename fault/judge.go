@@ -16,6 +16,9 @@ type Config struct {
 	// CleanPolls is how many polls in a row must find a GPU in order before its
 	// episode closes; it stands in for a passed diagnosis.
 	CleanPolls int
+	// BootCures takes a boot for the cure of what a boot cures, since nobody can
+	// be asked any more: the boots are a saved log's.
+	BootCures bool
 	// Driver is the driver's version where nobody polls it, such as 570.86.15;
 	// empty is unknown. It picks the encoding of NVLink 5's errors.
 	Driver string
@@ -116,7 +119,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 			return nil
 		}
 	case Boot:
-		j.booted(f.ID)
+		j.booted(now, f.ID)
 	case Inventory:
 		j.inventory(now, f)
 	case Hung:
@@ -155,11 +158,10 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 // for as long as its rule asks, or for a while after a person overruled it and
 // the driver does not bear it out.
 func (j *Judge) lapsed(now time.Time, e *episode) bool {
-	r := e.rule
 	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
-	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
+	return e.cure() == CureQuiet && now.Sub(e.Last) >= e.quiet(e.rule)
 }
 
 // seenSince says whether the present has been asked about an episode's device
@@ -219,7 +221,7 @@ func (j *Judge) settle(now time.Time) []Verdict {
 			v = closing(v, "over, with "+string(root.Class))
 			over = append(over, e)
 		case j.ended(e):
-			v = closing(v, "over: "+e.end())
+			v = closing(v, "over: "+j.end(e))
 			over = append(over, e)
 		}
 		if !v.same(e.said) {

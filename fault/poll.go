@@ -7,11 +7,15 @@ import (
 )
 
 // booted learns which boot this is. Episodes of an older boot stay open, and
-// end when the present shows that the boot has cured them.
-func (j *Judge) booted(id string) {
+// end when the present shows that the boot has cured them; where nobody asks the
+// present, the boot itself is the cure.
+func (j *Judge) booted(now time.Time, id string) {
 	if j.boot != "" && j.boot != id {
 		for _, e := range j.open {
 			e.Rebooted = true
+			if j.cfg.BootCures && e.cure().byBoot() {
+				e.Cured = now
+			}
 		}
 		for _, d := range j.devices {
 			d.Arbiter, d.Lost, d.Hung, d.State = -1, 0, 0, nil
@@ -131,7 +135,7 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 		return
 	}
 	cured := false
-	switch e.rule.Cure {
+	switch e.cure() {
 	case CureReset:
 		cured = e.Rebooted || !e.Cured.IsZero()
 	case CureAnswers, CureAnswersOrReset:
@@ -164,7 +168,7 @@ func (j *Judge) seen(now time.Time, k key) {
 func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 	d.Lost++
 	for _, e := range j.open {
-		if e.PCI == pci && e.rule.Cure != CureQuiet {
+		if e.PCI == pci && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}
@@ -187,7 +191,7 @@ func (j *Judge) hung(now time.Time, h Hung) {
 	}
 	d.Hung++
 	for _, e := range j.open {
-		if e.PCI == h.Device.PCI && e.rule.Cure != CureQuiet {
+		if e.PCI == h.Device.PCI && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}

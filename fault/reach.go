@@ -1,6 +1,8 @@
 package fault
 
 import (
+	"slices"
+
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
@@ -23,6 +25,7 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	}
 	v.Victims = append(v.Victims, j.now.victims[e.key()]...)
 	sortDevices(v.Victims)
+	v.Victims = slices.Compact(v.Victims)
 }
 
 // present is what every verdict of one moment is made from: it is gathered

@@ -55,7 +55,7 @@ var rules = []Rule{
 	{Class: XID120, Title: "GSP error", Hard: true, Hardware: true,
 		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureAnswersOrReset, EchoOf: []Class{XID119, XID79, GPULost}},
 	{Class: GSPTimeout, Title: "GSP does not answer", Hard: true, Hardware: true,
-		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureAnswersOrReset, EchoOf: []Class{XID119, XID120, XID79, GPULost},
+		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureAnswersOrReset, EchoOf: []Class{XID79, GPULost},
 		EchoAnywhere: []Class{XID119, XID120}},
 	{Class: XID95, Title: "uncontained memory error", Hard: true, Hardware: true,
 		Radius: GPU, Action: Reset, Drain: DrainNow, Diag: 2, Cure: CureReset},

@@ -78,7 +78,7 @@ func TestVersionJSON(t *testing.T) {
 	}
 }
 
-// TestExitCodes: 0 is done, 2 is what could not be read, 1 is any other error.
+// TestExitCodes: 0 is done, 2 is what could not be read or understood, 1 is any other error.
 func TestExitCodes(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	if err := os.WriteFile(bad, []byte("mode: panic\n"), 0o600); err != nil {
@@ -102,8 +102,16 @@ func TestExitCodes(t *testing.T) {
 		{"status --url http://127.0.0.1:1", 1},
 		{"demo --sim /nowhere", 1},
 		{"nothing", 1},
-		{"version --colour", 1},
-		{"version -o xml", 1},
+		{"version --colour", 2},
+		{"version -o xml", 2},
+		{"explain", 2},
+		{"explain xid 79", 0},
+		{"explain 79 80", 2},
+		{"explain 79 --colour", 2},
+		{"explain 79 --driver 570.86.15", 0},
+		{"explain 79 --driver abc", 2},
+		{"replay --driver abc", 2},
+		{"replay --driver 570", 0},
 	} {
 		out, err := call(strings.Fields(c.args)...)
 		code := 0

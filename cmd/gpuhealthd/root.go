@@ -18,7 +18,7 @@ type exitError struct {
 func (e exitError) Error() string { return e.err.Error() }
 func (e exitError) Unwrap() error { return e.err }
 
-// exitCode is 2 for what a command could not read, 1 for any other error.
+// exitCode is 2 for what a command could not read or understand, 1 for any other error.
 func exitCode(err error) int {
 	var e exitError
 	if errors.As(err, &e) {
@@ -39,6 +39,7 @@ in mode contain it cordons, taints and labels, and requests the rest.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	cmd.SetFlagErrorFunc(usageError)
 	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
 	return cmd
 }

@@ -27,7 +27,11 @@ func appendEvent(b []byte, f Finding) []byte {
 		pci = ev.PCI.String()
 	}
 	b = appendText(b, "kind", kind)
-	b = appendNumber(b, "xid", ev.Code, 0)
+	none := 0
+	if ev.Kind == xidparse.KindXID || ev.Kind == xidparse.KindSXID {
+		none = xidparse.Absent // 0 is a code that a line can have
+	}
+	b = appendNumber(b, "xid", ev.Code, none)
 	b = appendOptional(b, "pci", pci)
 	b = appendNumber(b, "gpu_instance", ev.GPUInstance, xidparse.Absent)
 	b = appendNumber(b, "compute_instance", ev.ComputeInstance, xidparse.Absent)

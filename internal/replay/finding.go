@@ -8,7 +8,7 @@ import (
 )
 
 // Finding is one message of a log and all that came of it. At most one of
-// Event, Missing and Ignored is set; with none of them the time that passed
+// Event, Missing, Ignored and Booted is set; with none of them the time that passed
 // before the message has changed something.
 type Finding struct {
 	// File is the log's name, and empty when there is one log only.
@@ -22,6 +22,8 @@ type Finding struct {
 	Missing uint64
 	// Ignored says why a message that looks like an event is none.
 	Ignored string
+	// Booted: the host was booted anew here.
+	Booted bool
 	// Text is the message, where there is no event.
 	Text    string
 	Changes []Change

@@ -41,16 +41,16 @@ type Replay struct {
 	clock clock
 	stuck xidparse.Stuck
 	// ticked is when the judge was last told that time has passed.
-	ticked  time.Time
-	seq     uint64
-	outcome Outcome
+	ticked time.Time
+	seq    uint64
+	// boots counts the boots after the first, bootEvents the events up to the
+	// last of them.
+	boots, bootEvents int
+	outcome           Outcome
 }
 
 // ErrUnreadable is a log that could not be read to its end.
 var ErrUnreadable = errors.New("unreadable")
-
-// bootName stands for the boot's id, which a log does not have.
-const bootName = "replay"
 
 // tickEvery is how often time passes for the judge, by the log's clock. The
 // shortest quiet that ends an episode is an hour.
@@ -60,7 +60,7 @@ const tickEvery = time.Minute
 func New(out Printer, opts Options) *Replay {
 	start := time.Unix(0, 0).UTC()
 	r := &Replay{opts: opts, out: out, clock: clock{now: start}, ticked: start,
-		judge: fault.New(fault.Config{Driver: opts.Driver, Topology: opts.Topology}),
+		judge: fault.New(fault.Config{Driver: opts.Driver, Topology: opts.Topology, BootCures: true}),
 		plan:  remediate.NewPlan(remediate.Policy{Mode: remediate.Contain})}
 	r.judge.Step(start, fault.Observation{Fact: fault.Boot{ID: bootName}})
 	return r
@@ -133,6 +133,9 @@ func (r *Replay) message(m logfile.Message, f Finding) error {
 
 // other reads a message that is not the driver's.
 func (r *Replay) other(m logfile.Message, f Finding) error {
+	if boots(m) {
+		return r.booted(m, f)
+	}
 	if m.Kernel {
 		if ev, began, ok := r.stuck.Line(uint64(m.Number), m.Text); ok {
 			f.Line, f.Time = int(began), m.Time()

@@ -180,8 +180,13 @@ func (t *Text) faultTable(open []fault.Verdict) {
 // deeds says what a plan would do, in order; empty for nothing.
 func deeds(steps []remediate.Step, diag int) string {
 	var done, asked []string
+	covered := ""
 	for _, s := range steps {
-		if s.Status == remediate.Withdrawn {
+		switch s.Status {
+		case remediate.Withdrawn:
+			continue
+		case remediate.Covered:
+			covered = fmt.Sprintf(" (the %s comes with what another fault asks for)", s.Kind)
 			continue
 		}
 		text := string(s.Kind)
@@ -200,5 +205,5 @@ func deeds(steps []remediate.Step, diag int) string {
 	if len(asked) > 0 {
 		done = append(done, "ask for "+strings.Join(asked, ", "))
 	}
-	return strings.Join(done, ", then ")
+	return strings.Join(done, ", then ") + covered
 }

@@ -78,7 +78,7 @@ func (t *Text) Finding(f Finding) error {
 // heard says whether a line is shown: the first of its kind are, and every one
 // that changes something.
 func (t *Text) heard(f Finding) bool {
-	if f.Missing > 0 {
+	if f.Missing > 0 || f.Booted {
 		return true
 	}
 	if f.Event.Kind == xidparse.KindNone && f.Ignored == "" {
@@ -129,6 +129,8 @@ func (t *Text) heardLine(f Finding) string {
 		return fmt.Sprintf("gap      %s  %s\n", place(f), t.style.Warn(fmt.Sprintf("%d messages are missing here, by the log's own word", f.Missing)))
 	case f.Ignored != "":
 		return t.style.Dim(fmt.Sprintf("ignored  %s  %s: %s", place(f), f.Ignored, Printable(f.Text))) + "\n"
+	case f.Booted:
+		return fmt.Sprintf("booted   %s  the host was booted anew\n", place(f))
 	case f.Event.Kind == xidparse.KindNone:
 		return t.style.Dim(fmt.Sprintf("passed   %s  the time up to here", place(f))) + "\n"
 	}
