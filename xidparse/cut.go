@@ -9,6 +9,9 @@ type Line struct {
 	Text []byte
 	// Kernel is false where the prefix says that user space wrote the line.
 	Kernel bool
+	// Tagged is true where the prefix itself says who wrote the line, and not
+	// only nothing against the kernel.
+	Tagged bool
 	// Facility is the syslog facility, 0 (the kernel's) where the prefix gives
 	// none. User space that writes to /dev/kmsg has 1: whoever injects faults
 	// on purpose may accept that.
@@ -24,6 +27,13 @@ func (l Line) stamped(stamp []byte) Line {
 	if len(l.Stamp) == 0 {
 		l.Stamp = stamp
 	}
+	return l
+}
+
+// by gives the line the facility that its prefix names.
+func (l Line) by(facility int) Line {
+	l.Kernel = l.Kernel && facility == 0
+	l.Tagged, l.Facility = true, facility
 	return l
 }
 
@@ -52,9 +62,7 @@ func Cut(line []byte) Line {
 	}
 	if rest, facility, ok := cutFacility(s); ok {
 		line := cutStamped(rest)
-		line.Kernel = line.Kernel && facility == 0
-		line.Facility = facility
-		return line
+		return line.by(facility)
 	}
 	return cutStamped(s)
 }
@@ -110,7 +118,7 @@ func cutRecord(s []byte) Line {
 	if bytes.Contains(text, []byte(`\x`)) {
 		text = UnescapeKmsg(nil, text)
 	}
-	return Line{Text: text, Kernel: k.Facility() == 0, Facility: k.Facility(), Stamp: recordMicros(s)}
+	return Line{Text: text, Kernel: true, Stamp: recordMicros(s)}.by(k.Facility())
 }
 
 // recordMicros gives the third field of a record's head, which CutKmsg has read.
@@ -137,9 +145,7 @@ func cutPriority(s []byte) Line {
 	} else {
 		line = cutStamped(s)
 	}
-	line.Kernel = line.Kernel && facility == 0
-	line.Facility = facility
-	return line
+	return line.by(facility)
 }
 
 // cutSyslog5424 reads "time host app proc msgid data message".
@@ -165,5 +171,5 @@ func cutSyslog5424(s []byte) Line {
 		s = bytes.TrimPrefix(s, []byte("- "))
 	}
 	text, uptime := cutBrackets(trimLine(s))
-	return Line{Text: text, Kernel: string(app) == "kernel", Stamp: uptime}.stamped(stamp)
+	return Line{Text: text, Kernel: string(app) == "kernel", Tagged: true, Stamp: uptime}.stamped(stamp)
 }

@@ -34,7 +34,7 @@ func cutJournal(s []byte) Line {
 // stamps the transport "kernel" on what user space writes to /dev/kmsg; only
 // the facility tells, and it is absent on what the kernel prints itself.
 func JournalLine(message []byte, transport, facility string) Line {
-	var line Line
+	line := Line{Tagged: transport != ""}
 	line.Text, line.Stamp = cutBrackets(trimLine(message))
 	if facility != "" { // what is no number costs an error to say so
 		line.Facility, _ = strconv.Atoi(facility)

@@ -20,11 +20,21 @@ func cutWriter(s []byte, named bool) Line {
 		rest = s
 	}
 	if !named {
-		return Line{Text: s, Kernel: true}
+		return cutProcess(s, rest)
 	}
 	// A name may hold blanks: "Web Content[123]: ".
 	_, text, _ := bytes.Cut(rest, []byte(": "))
-	return Line{Text: text}
+	return Line{Text: text, Tagged: true}
+}
+
+// cutProcess knows "host app[7]: " behind a stamp in brackets, which dmesg and
+// journalctl share: a process number is no kernel's. A line without one could
+// be anybody's.
+func cutProcess(s, behindHost []byte) Line {
+	if word, text, ok := bytes.Cut(behindHost, []byte(" ")); ok && len(behindHost) < len(s) && hasPID(word) {
+		return Line{Text: text, Tagged: true}
+	}
+	return Line{Text: s, Kernel: true}
 }
 
 // cutKernelTag removes "kernel: " and the uptime that syslog may keep behind it.
@@ -34,7 +44,7 @@ func cutKernelTag(s []byte) (Line, bool) {
 		return Line{}, false
 	}
 	text, uptime := cutBrackets(trimLine(rest))
-	return Line{Text: text, Kernel: true, Stamp: uptime}, true
+	return Line{Text: text, Kernel: true, Tagged: true, Stamp: uptime}, true
 }
 
 // cutBareWriter reads a line without a time: a message by itself, or behind
@@ -44,7 +54,7 @@ func cutBareWriter(s []byte) Line {
 		return line
 	}
 	if word, text, ok := bytes.Cut(s, []byte(" ")); ok && hasPID(word) {
-		return Line{Text: text}
+		return Line{Text: text, Tagged: true}
 	}
 	return Line{Text: s, Kernel: true}
 }
