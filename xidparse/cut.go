@@ -83,8 +83,15 @@ func trimLine(s []byte) []byte {
 	return s
 }
 
-// trimColour removes every terminal sequence "ESC [ … m"; it copies the line.
-func trimColour(s []byte) []byte {
+// trimColour removes the colours of a line and the blanks around it.
+func trimColour(s []byte) []byte { return bytes.TrimSpace(Plain(s)) }
+
+// Plain removes every terminal sequence "ESC [ … m" from a line, which it
+// copies if there is one.
+func Plain(s []byte) []byte {
+	if bytes.IndexByte(s, '\x1b') < 0 {
+		return s
+	}
 	plain := make([]byte, 0, len(s))
 	for len(s) > 0 {
 		i := bytes.Index(s, []byte("\x1b["))
@@ -95,7 +102,7 @@ func trimColour(s []byte) []byte {
 		s = bytes.TrimLeft(s[i+2:], "0123456789;")
 		s = bytes.TrimPrefix(s, []byte("m"))
 	}
-	return bytes.TrimSpace(append(plain, s...))
+	return append(plain, s...)
 }
 
 // isKmsg wants "4,1227,": a number, a comma, a number, a comma.

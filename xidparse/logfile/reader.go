@@ -79,11 +79,14 @@ func (r *Reader) message() (Message, error) {
 			return Message{}, err
 		}
 		m := Message{Number: r.lines.number}
-		if beginsEntry(text) {
+		switch {
+		case beginsEntry(text):
 			r.entry.read(&r.lines)
-			m.Line = r.entry.line()
-			r.author = author{begun: true, kernel: m.Kernel}
-		} else {
+			m.Line = r.entryLine()
+		case beginsVerbose(text):
+			r.entry.readVerbose(&r.lines)
+			m.Line = r.entryLine()
+		default:
 			m.Line = xidparse.Cut(text)
 			m.Kernel = r.author.wrote(text, m.Line)
 		}
@@ -96,6 +99,13 @@ func (r *Reader) message() (Message, error) {
 			return m, nil
 		}
 	}
+}
+
+// entryLine is the message of the entry that was read.
+func (r *Reader) entryLine() xidparse.Line {
+	line := r.entry.line()
+	r.author = author{begun: true, kernel: line.Kernel}
+	return line
 }
 
 // The notice of a GPU that is dead when the driver probes it is one record of
