@@ -55,6 +55,8 @@ func Cut(line []byte) Line {
 		return cutStamped(s)
 	case c == '{':
 		return cutJournal(s)
+	case c == 'd' && bytes.HasPrefix(s, []byte("data: {")): // journalctl -o json-sse
+		return cutJournal(s[len("data: "):])
 	case c == '<':
 		return cutPriority(s)
 	case isDigit(c) && isKmsg(s):

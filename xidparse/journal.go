@@ -17,6 +17,9 @@ type journalEntry struct {
 	Uptime   journalField `json:"_SOURCE_MONOTONIC_TIMESTAMP"`
 	Received journalField `json:"__MONOTONIC_TIMESTAMP"`
 	Wall     journalField `json:"__REALTIME_TIMESTAMP"`
+	// Log and Time are a container's line, as Docker keeps it.
+	Log  journalField `json:"log"`
+	Time journalField `json:"time"`
 }
 
 // cutJournal reads one entry of the journal, or any other JSON, which is
@@ -25,6 +28,11 @@ func cutJournal(s []byte) Line {
 	var entry journalEntry
 	if err := json.Unmarshal(s, &entry); err != nil {
 		return Line{Text: s}
+	}
+	if entry.Transport == nil && entry.Message == nil && entry.Log != nil {
+		line := Cut(entry.Log).stamped(entry.Time)
+		line.Kernel, line.Tagged = false, true // a container can print anything
+		return line
 	}
 	line := JournalLine(entry.Message, string(entry.Transport), string(entry.Facility))
 	return line.stamped(entry.Uptime).stamped(entry.Received).stamped(entry.Wall)

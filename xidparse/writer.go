@@ -11,6 +11,9 @@ func cutWriter(s []byte, named bool) Line {
 	if line, ok := cutKernelTag(s); ok {
 		return line
 	}
+	if text, ok := cutContainer(s); ok && named {
+		return Line{Text: text, Tagged: true}
+	}
 	host, rest, ok := bytes.Cut(s, []byte(" "))
 	if ok && !bytes.HasSuffix(host, []byte(":")) {
 		if line, ok := cutKernelTag(rest); ok {
@@ -25,6 +28,17 @@ func cutWriter(s []byte, named bool) Line {
 	// A name may hold blanks: "Web Content[123]: ".
 	_, text, _ := bytes.Cut(rest, []byte(": "))
 	return Line{Text: text, Tagged: true}
+}
+
+// cutContainer removes "stdout F " of a container's line, as Kubernetes keeps
+// it (CRI): F is a whole line, P a part of one.
+func cutContainer(s []byte) ([]byte, bool) {
+	rest, ok := bytes.CutPrefix(s, []byte("std"))
+	if !ok || len(rest) < len("out F ") || rest[3] != ' ' || rest[4] != 'F' && rest[4] != 'P' || rest[5] != ' ' {
+		return s, false
+	}
+	stream := string(rest[:3])
+	return rest[len("out F "):], stream == "out" || stream == "err"
 }
 
 // cutProcess knows "host app[7]: " behind a stamp in brackets, which dmesg and

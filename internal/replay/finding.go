@@ -55,4 +55,7 @@ type Outcome struct {
 	// like it, and Missing more are missing by the log's own word.
 	Messages, Events, Ignored int
 	Missing                   uint64
+	// Known are the messages whose line has a transport's form: a time, a
+	// writer, or the driver's own tag.
+	Known int
 }

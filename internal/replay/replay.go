@@ -67,17 +67,25 @@ func New(out Printer, opts Options) *Replay {
 }
 
 // Run reads the logs and shows the outcome. An error wraps ErrUnreadable where
-// a log is to blame, and else is the printer's.
+// a log is to blame, and else is the printer's. What was read before such a log
+// was damaged is shown.
 func (r *Replay) Run(sources []Source) error {
+	var failed error
 	for _, s := range sources {
-		if err := r.file(s, len(sources) > 1); err != nil {
-			return err
+		if failed = r.file(s, len(sources) > 1); failed != nil {
+			break
 		}
+	}
+	if failed != nil && (!errors.Is(failed, ErrUnreadable) || r.outcome.Messages == 0) {
+		return failed
 	}
 	r.outcome.Open = r.judge.Open()
 	r.outcome.Incidents = r.plan.Incidents()
 	r.outcome.Topology = r.opts.Topology
-	return r.out.End(r.outcome)
+	if err := r.out.End(r.outcome); err != nil {
+		return err
+	}
+	return failed
 }
 
 func (r *Replay) file(s Source, named bool) error {
@@ -115,7 +123,11 @@ func (r *Replay) file(s Source, named bool) error {
 func (r *Replay) message(m logfile.Message, f Finding) error {
 	r.seq++
 	r.outcome.Messages++
-	if !xidparse.Ours(m.Text) {
+	ours := xidparse.Ours(m.Text)
+	if ours || m.Tagged || len(m.Stamp) > 0 {
+		r.outcome.Known++
+	}
+	if !ours {
 		return r.other(m, f)
 	}
 	ev, ok := xidparse.Parse(string(m.Text))

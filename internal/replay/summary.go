@@ -18,6 +18,9 @@ import (
 func (t *Text) summary(o Outcome) {
 	fmt.Fprintf(t.out, "\n%s\n", t.style.Strong("Summary"))
 	fmt.Fprintf(t.out, "%s read, %s.\n", count(o.Messages, "message"), count(o.Events, "event"))
+	if o.Known == 0 && o.Messages > 0 {
+		fmt.Fprintln(t.out, t.style.Warn("No line of this log has a form that is known; what it says of GPUs, if anything, was not heard."))
+	}
 	if o.Ignored > 0 {
 		fmt.Fprintf(t.out, "%s ignored: written by user space.\n", count(o.Ignored, "message"))
 	}

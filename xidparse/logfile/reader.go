@@ -40,14 +40,15 @@ type Reader struct {
 	author author
 }
 
-// NewReader begins to read. It fails where the compression cannot be opened.
+// NewReader begins to read. It fails where the compression cannot be
+// opened, and for a form that is not read.
 func NewReader(source io.Reader, opts Options) (*Reader, error) {
 	r := &Reader{opts: opts, source: &counter{in: source}}
 	plain, err := decompress(bufio.NewReaderSize(r.source, MaxLine), opts.Zstd)
 	if err != nil {
 		return nil, fmt.Errorf("log, byte %d: %w", r.source.n, err)
 	}
-	r.lines.in = bufio.NewReaderSize(plain, MaxLine)
+	r.lines.in = plain
 	return r, nil
 }
 
