@@ -6,10 +6,11 @@ import "bytes"
 // "Mon 2026-11-30 00:53:20.010000 UTC [s=…;i=…]", and nothing else on it: its
 // fields follow, a line each, "    NAME=value".
 func beginsVerbose(line []byte) bool {
-	if len(line) == 0 || line[0] == ' ' || bytes.IndexByte(line, ';') < 0 {
+	line = plainLine(line)
+	if !bytes.HasSuffix(line, []byte("]")) || line[0] == ' ' {
 		return false
 	}
-	words := bytes.Fields(plainLine(line))
+	words := bytes.Fields(line)
 	return len(words) == 5 && len(words[1]) == len("2026-11-30") && words[1][4] == '-' && words[1][7] == '-' &&
 		len(words[2]) >= len("00:53:20") && words[2][2] == ':' && words[2][5] == ':' &&
 		bytes.HasPrefix(words[4], []byte("[s=")) && bytes.HasSuffix(words[4], []byte("]"))
