@@ -20,6 +20,9 @@ type Line struct {
 	// it gave two, it is the kernel's own since boot. It may alias the input;
 	// Time reads it.
 	Stamp []byte
+	// Dropped is how many messages are missing in front of the line, by the word
+	// of the console on the same line; 0 is none, or none that it knows of.
+	Dropped uint64
 }
 
 // stamped gives the line a time, where it has none of its own.
@@ -51,6 +54,8 @@ func Cut(line []byte) Line {
 		return Line{Text: s, Kernel: true}
 	}
 	switch c := s[0]; {
+	case c == '*':
+		return cutBehindDropped(s)
 	case c == '[':
 		return cutStamped(s)
 	case c == '{':
@@ -67,6 +72,17 @@ func Cut(line []byte) Line {
 		return line.by(facility)
 	}
 	return cutStamped(s)
+}
+
+// cutBehindDropped reads a line that the console began with a gap.
+func cutBehindDropped(s []byte) Line {
+	n, rest, ok := cutDropped(s)
+	if !ok || len(rest) == 0 || rest[0] == '*' {
+		return cutStamped(s)
+	}
+	line := Cut(rest)
+	line.Dropped = n
+	return line
 }
 
 // trimLine drops line ends, blanks, a byte order mark and the colours that

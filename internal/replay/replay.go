@@ -127,6 +127,11 @@ func (r *Replay) message(m logfile.Message, f Finding) error {
 	if ours || m.Tagged || len(m.Stamp) > 0 {
 		r.outcome.Known++
 	}
+	if m.Dropped > 0 { // and a message behind it
+		if err := r.gap(m, f); err != nil {
+			return err
+		}
+	}
 	if !ours {
 		return r.other(m, f)
 	}
@@ -150,6 +155,9 @@ func (r *Replay) other(m logfile.Message, f Finding) error {
 			f.Line, f.Time = int(began), m.Time()
 			return r.event(f, ev)
 		}
+	}
+	if m.Dropped > 0 {
+		return nil // told already
 	}
 	return r.gap(m, f)
 }
@@ -182,8 +190,10 @@ func (r *Replay) gap(m logfile.Message, f Finding) error {
 	if !ok {
 		return nil
 	}
-	r.outcome.Missing += missing
-	f.Time, f.Missing, f.Text = m.Time(), missing, string(m.Text)
+	if r.outcome.Missing += missing; missing == 0 {
+		r.outcome.Uncounted++
+	}
+	f.Gap, f.Time, f.Missing, f.Text = true, m.Time(), missing, string(m.Text)
 	f.Changes = r.changes(r.judge.Step(r.clock.now, fault.Observation{Sequence: r.seq, Fact: fault.Gap{Lost: missing}}))
 	return r.out.Finding(f)
 }

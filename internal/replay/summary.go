@@ -27,6 +27,9 @@ func (t *Text) summary(o Outcome) {
 	if o.Missing > 0 {
 		fmt.Fprintln(t.out, t.style.Warn(count(int(o.Missing), "message")+" missing: what they said is not known."))
 	}
+	if o.Uncounted > 0 {
+		fmt.Fprintln(t.out, t.style.Warn(count(o.Uncounted, "gap")+" of unknown size: what is missing there is not known."))
+	}
 	if o.Topology != nil {
 		fmt.Fprintf(t.out, "Topology: %s.\n", o.Topology)
 	}
