@@ -64,8 +64,12 @@ func Cut(line []byte) Line {
 		return cutJournal(s[len("data: "):])
 	case c == '<':
 		return cutPriority(s)
-	case isDigit(c) && isKmsg(s):
-		return cutRecord(s)
+	case isDigit(c):
+		if rest := cutFraming(s); isKmsg(rest) {
+			return cutRecord(rest)
+		} else if rest[0] == '<' {
+			return cutPriority(rest)
+		}
 	}
 	if rest, facility, ok := cutFacility(s); ok {
 		line := cutStamped(rest)
@@ -134,6 +138,23 @@ func isKmsg(s []byte) bool {
 	return n > 0 && n < len(s) && s[n] == ','
 }
 
+// cutFraming removes what the network puts in front of a message: netconsole the
+// kernel's release, "6.1.0-13-amd64,", syslog over TCP the length, "97 ".
+func cutFraming(s []byte) []byte {
+	_, n := decimal(s)
+	if n > 0 && n+1 < len(s) && s[n] == ' ' && s[n+1] == '<' {
+		return s[n+1:]
+	}
+	if n == 0 || n == len(s) || s[n] != '.' {
+		return s
+	}
+	release, rest, ok := bytes.Cut(s, []byte(","))
+	if ok && bytes.IndexByte(release, ' ') < 0 && isKmsg(rest) {
+		return rest
+	}
+	return s
+}
+
 func cutRecord(s []byte) Line {
 	k, err := CutKmsg(s)
 	if err != nil {
@@ -196,5 +217,5 @@ func cutSyslog5424(s []byte) Line {
 		s = bytes.TrimPrefix(s, []byte("- "))
 	}
 	text, uptime := cutBrackets(trimLine(s))
-	return Line{Text: text, Kernel: string(app) == "kernel", Tagged: true, Stamp: uptime}.stamped(stamp)
+	return Line{Text: text, Kernel: string(bytes.TrimSuffix(app, []byte(":"))) == "kernel", Tagged: true, Stamp: uptime}.stamped(stamp)
 }

@@ -59,6 +59,8 @@ type Outcome struct {
 	Missing                   uint64
 	// Uncounted are the gaps of which nobody knows how many they miss.
 	Uncounted int
+	// Overlong are the lines that were read to logfile.MaxLine only.
+	Overlong int
 	// Known are the messages whose line has a transport's form: a time, a
 	// writer, or the driver's own tag.
 	Known int

@@ -4,7 +4,19 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
 )
+
+// A line that is too long to be read whole is told.
+func TestOverlongIsTold(t *testing.T) {
+	var text bytes.Buffer
+	log := `{"_TRANSPORT":"kernel","_CMDLINE":"` + strings.Repeat("x", 3*logfile.MaxLine) + `","MESSAGE":"NVRM: Xid (PCI:0000:3b:00): 79, gone"}`
+	replayBytes(t, NewText(&text, Style{}), []byte(log))
+	if !strings.Contains(text.String(), "1 line longer than 64 KiB") {
+		t.Error(text.String())
+	}
+}
 
 // A gap is told with how much it misses, and hides nothing on its own line.
 func TestGapsAreTold(t *testing.T) {

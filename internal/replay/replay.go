@@ -98,6 +98,7 @@ func (r *Replay) file(s Source, named bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrUnreadable, err)
 	}
+	defer func() { r.outcome.Overlong += in.Overlong() }()
 	for {
 		m, err := in.Read()
 		if errors.Is(err, io.EOF) {

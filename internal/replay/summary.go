@@ -11,6 +11,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
 )
 
 // summary tells the whole log again: counts, a row for every device, and what
@@ -29,6 +30,9 @@ func (t *Text) summary(o Outcome) {
 	}
 	if o.Uncounted > 0 {
 		fmt.Fprintln(t.out, t.style.Warn(count(o.Uncounted, "gap")+" of unknown size: what is missing there is not known."))
+	}
+	if o.Overlong > 0 {
+		fmt.Fprintln(t.out, t.style.Warn(count(o.Overlong, "line")+fmt.Sprintf(" longer than %d KiB: what stands behind that is not known.", logfile.MaxLine>>10)))
 	}
 	if o.Topology != nil {
 		fmt.Fprintf(t.out, "Topology: %s.\n", o.Topology)

@@ -154,7 +154,7 @@ func missing(n uint64) string {
 func place(f Finding) string {
 	text := fmt.Sprintf("line %d", f.Line)
 	if f.File != "" {
-		text = f.File + " " + text
+		text = Printable(f.File) + " " + text
 	}
 	if f.Time.Clock != xidparse.ClockNone {
 		text += " [" + f.Time.String() + "]"
