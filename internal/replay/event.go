@@ -18,7 +18,7 @@ func appendEvent(b []byte, f Finding) []byte {
 	b = appendNumber(b, "line", f.Line, -1)
 	b = appendOptional(b, "time", f.Time.String())
 	ev, kind := f.Event, f.Event.Kind.String()
-	if f.Missing > 0 {
+	if f.Gap {
 		kind = "gap"
 		ev = xidparse.Event{GPUInstance: xidparse.Absent, ComputeInstance: xidparse.Absent, Link: xidparse.Absent, Message: f.Text}
 	}
@@ -39,7 +39,10 @@ func appendEvent(b []byte, f Finding) []byte {
 	b = appendText(b, "process", ev.Process)
 	b = appendNumber(b, "link", ev.Link, xidparse.Absent)
 	b = appendNumber(b, "caused_by", ev.CausedBy, 0)
-	if f.Missing > 0 {
+	switch {
+	case f.Gap && f.Missing == 0:
+		b = append(appendName(b, "missing"), "null"...)
+	case f.Gap:
 		b = strconv.AppendUint(appendName(b, "missing"), f.Missing, 10)
 	}
 	b = appendText(b, "message", ev.Message)

@@ -11,6 +11,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
 )
 
 // summary tells the whole log again: counts, a row for every device, and what
@@ -18,11 +19,20 @@ import (
 func (t *Text) summary(o Outcome) {
 	fmt.Fprintf(t.out, "\n%s\n", t.style.Strong("Summary"))
 	fmt.Fprintf(t.out, "%s read, %s.\n", count(o.Messages, "message"), count(o.Events, "event"))
+	if o.Known == 0 && o.Messages > 0 {
+		fmt.Fprintln(t.out, t.style.Warn("No line of this log has a form that is known; what it says of GPUs, if anything, was not heard."))
+	}
 	if o.Ignored > 0 {
 		fmt.Fprintf(t.out, "%s ignored: written by user space.\n", count(o.Ignored, "message"))
 	}
 	if o.Missing > 0 {
 		fmt.Fprintln(t.out, t.style.Warn(count(int(o.Missing), "message")+" missing: what they said is not known."))
+	}
+	if o.Uncounted > 0 {
+		fmt.Fprintln(t.out, t.style.Warn(count(o.Uncounted, "gap")+" of unknown size: what is missing there is not known."))
+	}
+	if o.Overlong > 0 {
+		fmt.Fprintln(t.out, t.style.Warn(count(o.Overlong, "line")+fmt.Sprintf(" longer than %d KiB: what stands behind that is not known.", logfile.MaxLine>>10)))
 	}
 	if o.Topology != nil {
 		fmt.Fprintf(t.out, "Topology: %s.\n", o.Topology)
