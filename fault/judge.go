@@ -88,9 +88,11 @@ type device struct {
 	Places map[string][]job `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
-	Lost  int       `json:"-"`
-	Hung  int       `json:"-"`
-	State *GPUState `json:"-"`
+	Lost int `json:"-"`
+	Hung int `json:"-"`
+	// Failing counts polls in a row that the driver answered with an error.
+	Failing int       `json:"-"`
+	State   *GPUState `json:"-"`
 	// Missing counts polls in a row in which the bus listed the GPU and the
 	// driver did not. Witness is what the bus said last.
 	Missing int        `json:"-"`

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
@@ -36,7 +37,9 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	}
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})
 	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
-	j.seen(now, key{xidparse.PCI{}, DriverHung})
+	if answered(inv) {
+		j.seen(now, key{xidparse.PCI{}, DriverHung})
+	}
 	j.running()
 	listed := map[xidparse.PCI]bool{}
 	for _, g := range inv.GPUs {
@@ -54,6 +57,11 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	}
 }
 
+// answered says whether the driver has answered for any GPU at all.
+func answered(inv Inventory) bool {
+	return slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return !g.Lost && g.Failed == "" })
+}
+
 // allGone says whether every GPU failed at once although the kernel log names
 // no dead one: then it is this agent that has lost its devices, not the node.
 func (j *Judge) allGone(inv Inventory) bool {
@@ -63,10 +71,8 @@ func (j *Judge) allGone(inv Inventory) bool {
 			known++
 		}
 	}
-	for _, g := range inv.GPUs {
-		if !g.Lost && g.Failed == "" {
-			return false
-		}
+	if answered(inv) {
+		return false
 	}
 	for _, e := range j.open {
 		if e.Class == XID79 || e.Class == GPULost {
@@ -97,8 +103,10 @@ func (j *Judge) poll(now time.Time, g GPUState) {
 	}
 	d.Lost = 0
 	if g.Failed != "" {
+		j.failing(now, d, g)
 		return
 	}
+	d.Failing = 0
 	d.Hung = 0
 	if g.Recovery != nil && (*g.Recovery != recoverNone || now.Sub(d.Told) > j.cfg.Fresh) {
 		j.arbiter(now, Observation{}, g.PCI, *g.Recovery, "")
@@ -126,6 +134,16 @@ func (j *Judge) replaced(pci xidparse.PCI, d *device, uuid string) {
 		if k.pci == pci {
 			delete(j.past, k)
 		}
+	}
+}
+
+// failing counts a poll that the driver answered for one GPU with an error.
+func (j *Judge) failing(now time.Time, d *device, g GPUState) {
+	if g.Stuck {
+		return // told as a hang
+	}
+	if d.Failing++; d.Failing >= lostLimit {
+		j.shown(now, g.PCI, GPUFailed)
 	}
 }
 

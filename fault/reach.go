@@ -39,7 +39,7 @@ type present struct {
 
 // gather makes the present anew.
 func (j *Judge) gather() {
-	j.now = present{known: j.Devices(), victims: map[key][]Device{}}
+	j.now = present{known: append([]Device{}, j.Devices()...), victims: map[key][]Device{}}
 	if j.now.node = j.now.known; j.cfg.Topology != nil {
 		j.now.node = j.all(j.cfg.Topology.Node(j.heardOf()))
 	}

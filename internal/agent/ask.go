@@ -29,6 +29,10 @@ func (c *core) answer(now time.Time, m asked) {
 	c.scanned(m)
 	switch r := m.report; r.Kind {
 	case nvml.KindInventory:
+		if len(r.Inventory.GPUs) > 0 && len(states(*r.Inventory)) == 0 && len(c.memory.inventory.GPUs()) == 0 {
+			c.blind(now, "no GPU tells who it is", false)
+			return
+		}
 		c.listed(now, *r.Inventory, m.bus)
 	case nvml.KindXID:
 		c.echoes.announce(now, *r.XID, &c.memory.inventory)
