@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/explain"
-	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 )
 
 func explainCommand() *cobra.Command {
@@ -34,7 +33,7 @@ the driver. Exit 0 for a number that nobody knows, 2 for what is no question.`,
 				enc.SetIndent("", "  ")
 				return enc.Encode(e)
 			}
-			return explain.Text(out, e, terminalWidth(out), replay.Style{Colour: isTerminal(out)})
+			return explain.Text(out, e, terminalWidth(out, explain.MaxWidth), styleFor(out))
 		},
 	}
 	format.flags(cmd)
