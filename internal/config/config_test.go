@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,9 +29,9 @@ func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
 		{"relative path", "state:\n  path: state.db\n", `c.yaml:2: state.path: "state.db" is not an absolute path`},
 		{"zero polls", "contain: {cleanPolls: 0}\n", "c.yaml:1: contain.cleanPolls: 0 is less than 1"},
 		{"no port", "http:\n  listen: localhost\n", `c.yaml:2: http.listen: "localhost" is not host:port`},
-		{"not YAML", "mode: [\n", "c.yaml: yaml: line 1: did not find expected node content"},
-		{"two documents", "mode: contain\n---\nmode: observe\n", "c.yaml: a second YAML document, where one is all that is read"},
-		{"a key twice", "mode: contain\nmode: observe\n", "c.yaml:2: mode: mapping key \"mode\" already defined at line 1"},
+		{"not YAML", "mode: [\n", "c.yaml:1: did not find expected node content"},
+		{"two documents", "mode: contain\n---\nmode: observe\n", "c.yaml:2: a second YAML document, where one is all that is read"},
+		{"a key twice", "mode: contain\nmode: observe\n", "c.yaml:2: mode: given before, at line 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("c.yaml", []byte(c.in))
@@ -103,6 +104,21 @@ func TestPrintedConfigReadsBack(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestALongFileIsRefusedUnread(t *testing.T) {
+	if _, err := Load("/dev/zero"); err == nil || err.Error() != "/dev/zero: larger than 1 MiB: not a configuration" {
+		t.Error(err)
+	}
+}
+
+func TestNodeNames(t *testing.T) {
+	for name, want := range map[string]bool{"a": true, "gpu-1.rack-2": true, "-a": false, "a-": false, "a..b": false, "A": false,
+		strings.Repeat("a", 253): true, strings.Repeat("a", 254): false, "a\n": false} {
+		if nodeName(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
 	}
 }
 
