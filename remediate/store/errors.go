@@ -17,6 +17,7 @@ var (
 	ErrLocked   = errors.New("in use by another process")
 	ErrReadOnly = errors.New("not writable")
 	ErrFull     = errors.New("no space left")
+	ErrNoFolder = errors.New("no folder")
 )
 
 // aside is the way out when the content cannot be used.
@@ -35,7 +36,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s store %s: ", e.Op, e.Path)
-	if e.Kind != nil {
+	if e.Kind != nil && !errors.Is(e.Err, e.Kind) { // else the cause says so
 		text += e.Kind.Error() + ": "
 	}
 	text += e.Err.Error()
@@ -65,6 +66,8 @@ func remedy(kind error) string {
 		return "make its folder and file writable and restart"
 	case errors.Is(kind, ErrFull):
 		return "free space on its file system"
+	case errors.Is(kind, ErrNoFolder):
+		return "create the folder, or name another one in state.path"
 	}
 	return ""
 }
@@ -80,7 +83,7 @@ func fail(op, path string, err error) error {
 }
 
 func kindOf(err error) error {
-	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked} {
+	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked, ErrNoFolder} {
 		if errors.Is(err, kind) {
 			return kind
 		}
