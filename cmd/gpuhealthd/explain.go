@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/explain"
-	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 )
 
 func explainCommand() *cobra.Command {
@@ -35,7 +34,7 @@ in quotes. Nothing is asked of the driver. Exit 0 for a number that nobody knows
 				enc.SetIndent("", "  ")
 				return enc.Encode(e)
 			}
-			return explain.Text(out, e, terminalWidth(out), replay.Style{Colour: isTerminal(out)})
+			return explain.Text(out, e, terminalWidth(out, explain.MaxWidth), styleFor(out))
 		},
 	}
 	format.flags(cmd)

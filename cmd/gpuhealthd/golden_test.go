@@ -78,7 +78,7 @@ func TestVersionJSON(t *testing.T) {
 	}
 }
 
-// TestExitCodes: 0 is done, 2 is what could not be read or understood, 1 is any other error.
+// TestExitCodes: 0 is done, 2 is a wrong command line or what could not be read, 1 is any other error.
 func TestExitCodes(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	if err := os.WriteFile(bad, []byte("mode: panic\n"), 0o600); err != nil {
@@ -101,9 +101,6 @@ func TestExitCodes(t *testing.T) {
 		{"explain what", 2},
 		{"status --url http://127.0.0.1:1", 1},
 		{"demo --sim /nowhere", 1},
-		{"nothing", 1},
-		{"version --colour", 2},
-		{"version -o xml", 2},
 		{"explain", 2},
 		{"explain xid 79", 0},
 		{"explain 79 80", 2},
@@ -112,6 +109,15 @@ func TestExitCodes(t *testing.T) {
 		{"explain 79 --driver abc", 2},
 		{"replay --driver abc", 2},
 		{"replay --driver 570", 0},
+		{"", 0},
+		{"nothing", 2},
+		{"config", 2},
+		{"config valdate", 2},
+		{"config validate", 2},
+		{"probe", 2},
+		{"version --colour", 2},
+		{"version now", 2},
+		{"version -o xml", 2},
 	} {
 		out, err := call(strings.Fields(c.args)...)
 		code := 0
@@ -120,6 +126,17 @@ func TestExitCodes(t *testing.T) {
 		}
 		if code != c.code {
 			t.Errorf("gpuhealthd %s: exit %d (%v), want %d; it said %q", c.args, code, err, c.code, out)
+		}
+	}
+}
+
+func TestACommandThatIsMissingIsOfferedByName(t *testing.T) {
+	for args, want := range map[string]string{
+		"config":         "gpuhealthd config: no command; there are print, validate",
+		"config valdate": `gpuhealthd config: unknown command "valdate"; there are print, validate`,
+	} {
+		if _, err := call(strings.Fields(args)...); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
 }

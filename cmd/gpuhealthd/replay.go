@@ -27,7 +27,7 @@ or compressed with gzip or zstd. Exit 0 whatever is found, 2 for a log
 that cannot be read or a flag that is wrong.`,
 		Example: "  journalctl -k -o short-iso | gpuhealthd replay\n  gpuhealthd replay --json /var/log/kern.log.1.gz",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var out replay.Printer = replay.NewText(cmd.OutOrStdout(), replay.Style{Colour: isTerminal(cmd.OutOrStdout())})
+			var out replay.Printer = replay.NewText(cmd.OutOrStdout(), styleFor(cmd.OutOrStdout()))
 			if format == outputJSON {
 				out = replay.NewJSON(cmd.OutOrStdout())
 			}

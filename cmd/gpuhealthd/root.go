@@ -18,7 +18,7 @@ type exitError struct {
 func (e exitError) Error() string { return e.err.Error() }
 func (e exitError) Unwrap() error { return e.err }
 
-// exitCode is 2 for what a command could not read or understand, 1 for any other error.
+// exitCode is 2 for a wrong command line and for what could not be read, 1 for any other error.
 func exitCode(err error) int {
 	var e exitError
 	if errors.As(err, &e) {
@@ -34,12 +34,15 @@ func root() *cobra.Command {
 		Long: `gpuhealthd hears the kernel log and asks the NVIDIA driver, decides what is
 broken and how far the damage reaches, and takes the node out of service when
 it must. It never kills a process, resets a GPU or reboots a host by itself:
-in mode contain it cordons, taints and labels, and requests the rest.`,
+in mode contain it cordons, taints and labels, and requests the rest.
+
+Exit 0 for what is done, 2 for a wrong command line or an input that cannot be
+read, 1 for any other error.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	cmd.SetFlagErrorFunc(usageError)
 	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
+	strict(cmd)
 	return cmd
 }

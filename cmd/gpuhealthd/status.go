@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
-	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 )
 
 func statusCommand() *cobra.Command {
@@ -22,7 +22,7 @@ func statusCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
 			defer cancel()
-			body, err := fetch(ctx, url+"/api/v1/status")
+			s, body, err := askStatus(ctx, url)
 			if err != nil {
 				return err
 			}
@@ -30,16 +30,28 @@ func statusCommand() *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(body)
 				return err
 			}
-			var s agent.Status
-			if err := json.Unmarshal(body, &s); err != nil {
-				return fmt.Errorf("%s: %w", url, err)
-			}
-			return printStatus(cmd.OutOrStdout(), s, replay.Style{Colour: isTerminal(cmd.OutOrStdout())})
+			return printStatus(cmd.OutOrStdout(), s, styleFor(cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", "http://127.0.0.1:9878", "where the daemon answers")
 	out.flags(cmd)
 	return cmd
+}
+
+// askStatus asks the daemon at url; body is its answer as it came.
+func askStatus(ctx context.Context, url string) (s agent.Status, body []byte, err error) {
+	url = strings.TrimSuffix(url, "/") + "/api/v1/status"
+	body, err = fetch(ctx, url)
+	if err != nil {
+		return s, nil, err
+	}
+	if err := json.Unmarshal(body, &s); err != nil {
+		return s, nil, fmt.Errorf("%s does not answer as a gpuhealthd: %w", url, err)
+	}
+	if s.At.IsZero() || !s.Mode.Valid() {
+		return s, nil, fmt.Errorf("%s does not answer as a gpuhealthd: no time or mode in its answer", url)
+	}
+	return s, body, nil
 }
 
 func fetch(ctx context.Context, url string) ([]byte, error) {

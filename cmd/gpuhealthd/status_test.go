@@ -1,7 +1,10 @@
 package main
 
 import (
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +56,20 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestStatusOfSomethingElse: an answer that is no status is not shown as one.
+func TestStatusOfSomethingElse(t *testing.T) {
+	for _, body := range []string{"{}", "[]", "hello", "", `{"status":"ok"}`} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+		for _, format := range []string{"text", "json"} {
+			text, err := call("status", "-o", format, "--url", server.URL)
+			if err == nil || !strings.Contains(err.Error(), "does not answer as a gpuhealthd") || text != "" {
+				t.Errorf("%q as %s: %v; it said %q", body, format, err, text)
+			}
+		}
+		server.Close()
+	}
+}
+
 func starting() agent.Status {
 	return agent.Status{At: noon, BootID: "11111111-2222-3333-4444-555555555555", Mode: remediate.Contain,
 		Incidents: []remediate.Incident{}, History: []remediate.Incident{}, Diagnoses: []diag.Request{}, GPUs: []inventory.GPU{},
@@ -97,7 +114,7 @@ func quarantined() agent.Status {
 		Note: &remediate.Note{ID: v.ID, Opened: v.Opened, Fault: "xid-95", GPUs: []string{device.UUID}, Radius: "gpu", Action: "reset", Step: "reset-requested"},
 		GPU:  remediate.Condition{Status: "False", Reason: "Xid95", Message: device.String() + " incident " + v.ID}}
 	s.API = &agent.Trouble{Error: "patch node a: connection refused", At: noon.Add(-5 * time.Second)}
-	s.Waiting = 2
+	s.Waiting = 1
 	s.Offered = remediate.Offered{Capacity: 2, Allocatable: 1}
 	return s
 }

@@ -25,13 +25,13 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		fmt.Fprintf(out, "DCGM      %s\n", works(style, d.Absent, "a second opinion, engine "+d.Version))
 	}
 	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
-	trouble := ""
+	trouble, waiting := "", replay.Count(s.Waiting, "event")+" waiting"
 	if s.API != nil {
-		trouble = fmt.Sprintf("%s; %d events waiting", s.API.Error, s.Waiting)
+		trouble = s.API.Error + "; " + waiting
 	}
-	fmt.Fprintf(out, "API       %s\n", works(style, trouble, fmt.Sprintf("in order, %d events waiting", s.Waiting)))
+	fmt.Fprintf(out, "API       %s\n", works(style, trouble, "in order, "+waiting))
 	if o := s.Offered; o.Capacity > 0 {
-		fmt.Fprintf(out, "Plugin    offers %d of %d GPUs to pods: the device plugin's policy, not judged here\n", o.Allocatable, o.Capacity)
+		fmt.Fprintf(out, "Plugin    offers %d of %s to pods: the device plugin's policy, not judged here\n", o.Allocatable, replay.Count(o.Capacity, "GPU"))
 	}
 	gpuTable(out, s)
 	for _, r := range s.Diagnoses {
@@ -50,7 +50,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 // kernelLines says how the kernel is heard, and from when to when it was not.
 func kernelLines(out io.Writer, s agent.Status, style replay.Style) {
 	k := s.KernelLog
-	fmt.Fprintf(out, "Kernel    %s\n", works(style, k.Deaf, fmt.Sprintf("heard by %s, %d records, %d lost, %d more filled in", k.Source, k.Read, k.Lost, k.Filled)))
+	fmt.Fprintf(out, "Kernel    %s\n", works(style, k.Deaf, fmt.Sprintf("heard by %s, %s, %d lost, %d more filled in", k.Source, replay.Count(k.Read, "record"), k.Lost, k.Filled)))
 	if j := k.Journal; j != nil && k.Source != kernlog.FromJournal {
 		fmt.Fprintf(out, "          journal: %s\n", works(style, j.Deaf, "open"))
 	}

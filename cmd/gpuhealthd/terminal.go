@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/gpuhealthd/gpuhealthd/internal/explain"
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
 )
 
@@ -17,14 +17,23 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminalWidth is that of the terminal, or of a wide page where there is none.
-func terminalWidth(w any) int {
+// styleFor is how text is shown on w: in colours on a terminal that has them,
+// unless the user wants none (https://no-color.org).
+func styleFor(w any) replay.Style {
+	return replay.Style{Colour: isTerminal(w) && os.Getenv("NO_COLOR") == "" && !dumb()}
+}
+
+// dumb says that the terminal knows no escape sequences.
+func dumb() bool { return os.Getenv("TERM") == "dumb" }
+
+// terminalWidth is that of the terminal, or of a page where there is none.
+func terminalWidth(w any, page int) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return width
 		}
 	}
-	return explain.MaxWidth
+	return page
 }
 
 // progress shows on a terminal how far a long log has been read; anywhere else
@@ -42,7 +51,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, size int64) *progress {
-	if !isTerminal(w) {
+	if !isTerminal(w) || dumb() {
 		w = nil
 	}
 	return &progress{out: w, size: size, last: time.Now()}

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,10 +28,25 @@ func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
 		{"relative journal", "kernelLog:\n  journalPaths: [/a, b]\n", `c.yaml:2: kernelLog.journalPaths: ["/a" "b"] are not all absolute paths`},
 		{"relative path", "state:\n  path: state.db\n", `c.yaml:2: state.path: "state.db" is not an absolute path`},
 		{"zero polls", "contain: {cleanPolls: 0}\n", "c.yaml:1: contain.cleanPolls: 0 is less than 1"},
-		{"no port", "http:\n  listen: localhost\n", `c.yaml:2: http.listen: "localhost" is not host:port`},
-		{"not YAML", "mode: [\n", "c.yaml: yaml: line 1: did not find expected node content"},
-		{"two documents", "mode: contain\n---\nmode: observe\n", "c.yaml: a second YAML document, where one is all that is read"},
-		{"a key twice", "mode: contain\nmode: observe\n", "c.yaml:2: mode: mapping key \"mode\" already defined at line 1"},
+		{"no port", "http:\n  listen: localhost\n", `c.yaml:2: http.listen: "localhost" is not host:port with a port from 0 to 65535`},
+		{"a port too high", "http:\n  listen: :99999\n", `c.yaml:2: http.listen: ":99999" is not host:port with a port from 0 to 65535`},
+		{"no web config", "http:\n  webConfig: /nowhere.yaml\n", "c.yaml:2: http.webConfig: stat /nowhere.yaml: no such file or directory"},
+		{"a folder as web config", "http:\n  webConfig: /\n", `c.yaml:2: http.webConfig: "/" is not a file`},
+		{"a fraction", "contain: {cleanPolls: 1.5}\n", "c.yaml:1: contain.cleanPolls: 1.5 is not a whole number in range"},
+		{"too long", "nvml: {period: 99999999h}\n", "c.yaml:1: nvml.period: 99999999h is too long"},
+		{"no Node's name", "mode: contain\nnode: Node_1\n", `c.yaml:2: node: "Node_1" is not a Node's name: lower case letters, digits, '-' and '.', at most 253`},
+		{"a scalar", "hello\n", "c.yaml:1: the file must hold keys and values"},
+		{"a list", "# ours\n- a\n", "c.yaml:2: the file must hold keys and values"},
+		{"a scalar for a section", "nvml: 5\n", "c.yaml:1: nvml: must hold keys and values"},
+		{"an alias", "nvml: &x {period: 5s}\ndcgm: *x\n", "c.yaml:2: dcgm: an alias; write the value itself"},
+		{"an alias in a list", "node: &x a\nkernelLog:\n  journalPaths: [*x]\n", "c.yaml:3: kernelLog.journalPaths: an alias; write the value itself"},
+		{"the first of two on a line", "nvml: {period: x, slowPeriod: y}\n", `c.yaml:1: nvml.period: "x" is not a duration; write it as 90s, 10m or 24h`},
+		{"a tab", "mode: contain\n\t- x\n", "c.yaml:2: found a tab character that violates indentation"},
+		{"a control character in a key", `"\e[31m": 1`, `c.yaml:1: \x1b[31m: unknown key`},
+		{"a control character in a value", `contain: {cleanPolls: "\e[31m"}`, "c.yaml:1: contain.cleanPolls: cannot unmarshal !!str `\\x1b[31m` into int"},
+		{"not YAML", "mode: [\n", "c.yaml:1: did not find expected node content"},
+		{"two documents", "mode: contain\n---\nmode: observe\n", "c.yaml:2: a second YAML document, where one is all that is read"},
+		{"a key twice", "mode: contain\nmode: observe\n", "c.yaml:2: mode: given before, at line 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("c.yaml", []byte(c.in))
@@ -103,6 +119,21 @@ func TestPrintedConfigReadsBack(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestALongFileIsRefusedUnread(t *testing.T) {
+	if _, err := Load("/dev/zero"); err == nil || err.Error() != "/dev/zero: larger than 1 MiB: not a configuration" {
+		t.Error(err)
+	}
+}
+
+func TestNodeNames(t *testing.T) {
+	for name, want := range map[string]bool{"a": true, "gpu-1.rack-2": true, "-a": false, "a-": false, "a..b": false, "A": false,
+		strings.Repeat("a", 253): true, strings.Repeat("a", 254): false, "a\n": false} {
+		if nodeName(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
 	}
 }
 

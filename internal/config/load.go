@@ -8,7 +8,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -16,11 +19,23 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 )
 
+// maxSize is the most bytes that a file may have; the longest useful one has a
+// few thousand.
+const maxSize = 1 << 20
+
 // Load reads a file over the defaults.
 func Load(path string) (Config, error) {
-	data, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	if err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(data) > maxSize {
+		return Config{}, fmt.Errorf("%s: larger than 1 MiB: not a configuration", path)
 	}
 	return Parse(path, data)
 }
@@ -28,25 +43,41 @@ func Load(path string) (Config, error) {
 // Parse reads YAML over the defaults. name is the file's, for errors.
 func Parse(name string, data []byte) (Config, error) {
 	c := Default()
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, located(name, data, err)
+	document, err := decode(data)
+	if err != nil {
+		return Config{}, located(name, err)
 	}
-	var more yaml.Node
-	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		return Config{}, fmt.Errorf("%s: a second YAML document, where one is all that is read", name)
+	if len(document.Content) > 0 {
+		if err := fill(document.Content[0], reflect.ValueOf(&c).Elem(), ""); err != nil {
+			return Config{}, located(name, err)
+		}
 	}
 	if err := c.check(); err != nil {
-		return Config{}, located(name, data, err)
+		var bad fieldError
+		if errors.As(err, &bad) {
+			bad.line = lineOfField(&document, bad.field)
+			err = bad
+		}
+		return Config{}, located(name, err)
 	}
 	return c, nil
 }
 
-// fieldError is a value out of range, by the path of its field.
-type fieldError struct{ field, why string }
-
-func (e fieldError) Error() string { return e.field + ": " + e.why }
+// decode reads the one document that there may be; an empty file has none.
+func decode(data []byte) (document yaml.Node, err error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return document, err
+	}
+	var more yaml.Node
+	switch err := dec.Decode(&more); {
+	case errors.Is(err, io.EOF):
+		return document, nil
+	case err != nil:
+		return document, err
+	}
+	return document, fieldError{"", more.Line, "a second YAML document, where one is all that is read"}
+}
 
 func (c *Config) check() error {
 	for _, f := range []struct {
@@ -71,11 +102,15 @@ func (c *Config) check() error {
 		{"dcgm.address", c.DCGM.Enabled && !c.DCGM.Embedded && c.DCGM.Address == "", "empty, and no engine is embedded"},
 		{"contain.cleanPolls", c.Contain.CleanPolls < 1, fmt.Sprintf("%d is less than 1", c.Contain.CleanPolls)},
 		{"state.path", !filepath.IsAbs(c.State.Path), fmt.Sprintf("%q is not an absolute path", c.State.Path)},
-		{"http.listen", !listenable(c.HTTP.Listen), fmt.Sprintf("%q is not host:port", c.HTTP.Listen)},
+		{"http.listen", !listenable(c.HTTP.Listen), fmt.Sprintf("%q is not host:port with a port from 0 to 65535", c.HTTP.Listen)},
+		{"node", c.Node != "" && !nodeName(c.Node), fmt.Sprintf("%q is not a Node's name: lower case letters, digits, '-' and '.', at most 253", c.Node)},
 	} {
 		if f.bad {
-			return fieldError{f.field, f.why}
+			return fieldError{field: f.field, why: f.why}
 		}
+	}
+	if err := readable(c.HTTP.WebConfig); err != nil {
+		return fieldError{field: "http.webConfig", why: err.Error()}
 	}
 	return nil
 }
@@ -86,6 +121,34 @@ func listenable(address string) bool {
 	if address == "" {
 		return true
 	}
-	_, _, err := net.SplitHostPort(address)
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
 	return err == nil
+}
+
+// subdomain is a DNS subdomain of RFC 1123, which a Node's name is.
+var subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+func nodeName(name string) bool { return len(name) <= 253 && subdomain.MatchString(name) }
+
+// readable refuses a file that is named and cannot be read.
+func readable(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%q is not a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }

@@ -6,48 +6,64 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
 
-var (
-	lineOf    = regexp.MustCompile(`line (\d+): `)
-	unknownIn = regexp.MustCompile(`field (\S+) not found in type \S+`)
-)
+// fieldError is what is wrong with a field, by its dotted path. The field is
+// empty where the file as a whole is meant, the line 0 where it is not known.
+type fieldError struct {
+	field string
+	line  int
+	why   string
+}
 
-// located gives an error its file, line and field. The YAML library names the
-// line only; the field is looked up in the text.
-func located(name string, data []byte, err error) error {
-	var tree yaml.Node
-	if yaml.Unmarshal(data, &tree) != nil {
-		return fmt.Errorf("%s: %w", name, err)
+func (e fieldError) Error() string {
+	if e.field == "" {
+		return e.why
 	}
-	fields := map[int]string{}
-	lines := map[string]int{}
-	walk(&tree, "", func(path string, line int) {
-		fields[line] = path
-		lines[path] = line
-	})
-	var bad fieldError
-	if errors.As(err, &bad) {
-		if line, ok := lines[bad.field]; ok {
-			return fmt.Errorf("%s:%d: %w", name, line, err)
-		}
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	var typed *yaml.TypeError
+	return e.field + ": " + e.why
+}
+
+// syntaxAt is the YAML library's word on a text that is no YAML.
+var syntaxAt = regexp.MustCompile(`^yaml: line (\d+): `)
+
+// located gives an error its file, and its line where that is known.
+func located(name string, err error) error {
 	text := err.Error()
-	if errors.As(err, &typed) && len(typed.Errors) > 0 {
-		text = typed.Errors[0]
+	var bad fieldError
+	if errors.As(err, &bad) && bad.line > 0 {
+		name += ":" + strconv.Itoa(bad.line)
 	}
-	m := lineOf.FindStringSubmatch(text)
-	if m == nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if m := syntaxAt.FindStringSubmatch(text); m != nil {
+		name += ":" + m[1]
+		text = text[len(m[0]):]
 	}
-	line, _ := strconv.Atoi(m[1])
-	text = strings.Replace(text, m[0], "", 1)
-	text = unknownIn.ReplaceAllString(text, "unknown key")
-	return fmt.Errorf("%s:%d: %s: %s", name, line, fields[line], text)
+	return fmt.Errorf("%s: %s", name, printable(strings.TrimPrefix(text, "yaml: ")))
+}
+
+// printable quotes what could act on a terminal: keys and values are anybody's.
+func printable(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		out.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+	}
+	return out.String()
+}
+
+// lineOfField is the line on which a document gives a field, 0 where it does not.
+func lineOfField(document *yaml.Node, field string) (found int) {
+	walk(document, "", func(path string, line int) {
+		if path == field {
+			found = line
+		}
+	})
+	return found
 }
 
 // walk visits every key of a document by its dotted path.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"regexp"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -11,14 +12,20 @@ import (
 // Duration is a time.Duration written as 90s, 10m or 24h; never negative.
 type Duration time.Duration
 
+// spelled is how a duration is written, whatever its length.
+var spelled = regexp.MustCompile(`^[-+]?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$`)
+
 // UnmarshalYAML reads a duration and refuses a number without a unit.
 func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	v, err := time.ParseDuration(n.Value)
+	if err != nil && spelled.MatchString(n.Value) {
+		return fmt.Errorf("%s is too long", n.Value)
+	}
 	if err != nil || n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %q is not a duration; write it as 90s, 10m or 24h", n.Line, n.Value)
+		return fmt.Errorf("%q is not a duration; write it as 90s, 10m or 24h", n.Value)
 	}
 	if v < 0 {
-		return fmt.Errorf("line %d: %s is negative", n.Line, n.Value)
+		return fmt.Errorf("%s is negative", n.Value)
 	}
 	*d = Duration(v)
 	return nil
@@ -42,7 +49,7 @@ func (l *Level) UnmarshalYAML(n *yaml.Node) error {
 	case "error":
 		*l = Level(slog.LevelError)
 	default:
-		return fmt.Errorf("line %d: %q is not debug, info, warn or error", n.Line, n.Value)
+		return fmt.Errorf("%q is not debug, info, warn or error", n.Value)
 	}
 	return nil
 }
@@ -69,5 +76,5 @@ func (a *Actuator) UnmarshalYAML(n *yaml.Node) error {
 		*a = Actuator(n.Value)
 		return nil
 	}
-	return fmt.Errorf("line %d: %q is not kubernetes or log", n.Line, n.Value)
+	return fmt.Errorf("%q is not kubernetes or log", n.Value)
 }

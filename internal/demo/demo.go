@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -24,12 +25,19 @@ type Options struct {
 	// driver.
 	Daemon, Library string
 	Out             io.Writer
-	Style           replay.Style
-	// Finish shows the daemon's status before the curtain falls.
-	Finish func(ctx context.Context, url string) error
+	// Width is how many columns a line may take; less than 40 counts as 40.
+	Width int
+	Style replay.Style
+	// Finish shows the daemon's status on out before the curtain falls.
+	Finish func(ctx context.Context, out io.Writer, url string) error
 }
 
-// Run plays the script once.
+// narrowest is the width below which nothing could be told.
+const narrowest = 40
+
+// Run plays the script once. It returns ctx's cause when that ends the play, and
+// what a write to Out failed with when nobody can read it any more; in either
+// case nothing that it started is left.
 func Run(ctx context.Context, opts Options) error {
 	if _, err := os.Stat(filepath.Join(opts.Library, "libnvidia-ml.so.1")); err != nil {
 		return fmt.Errorf("the simulated driver: %w; build it with: make sim", err)
@@ -51,7 +59,10 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	voice := newVoice(opts.Out, opts.Style, gpus)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	out := &page{out: opts.Out, width: max(opts.Width, narrowest), end: end}
+	voice := newVoice(out, opts.Style, gpus)
 	voice.open(len(gpus))
 	daemon, err := start(ctx, opts, dir, n, voice)
 	if err != nil {
@@ -62,7 +73,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	voice.say("What gpuhealthd status shows now")
-	if err := opts.Finish(ctx, url); err != nil {
+	if err := opts.Finish(ctx, out, url); err != nil {
 		return err
 	}
 	voice.close()
@@ -74,7 +85,7 @@ func play(ctx context.Context, n *node.Node, acts []act, v *voice, d *daemon) er
 	for _, a := range append(acts, act{at: length}) {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case err := <-d.done:
 			d.done <- err
 			return fmt.Errorf("the daemon ended before the play: %w", err)
@@ -132,19 +143,32 @@ type daemon struct {
 func start(ctx context.Context, opts Options, dir string, n *node.Node, v *voice) (*daemon, error) {
 	cmd := exec.CommandContext(ctx, opts.Daemon, "run", "--config", filepath.Join(dir, "config.yaml"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	// A Ctrl-C is the demo's to hear; and a demo that is killed takes the daemon
+	// along.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	cmd.Env = append(os.Environ(), n.Env(opts.Library)...)
 	logs, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the daemon: %w", err)
-	}
 	d := &daemon{cmd: cmd, done: make(chan error, 1)}
+	started := make(chan error)
 	go func() {
+		// Pdeathsig follows the thread that forked: it must live as long as the
+		// daemon.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
 		v.narrate(logs)
 		d.done <- cmd.Wait()
 	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start the daemon: %w", err)
+	}
 	return d, nil
 }
 

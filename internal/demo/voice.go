@@ -14,14 +14,13 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
 )
 
-// columns is what fits on a terminal of ordinary width; indent is where the text
-// behind a time and a tag begins.
-const columns, indent = 120, 18
+// indent is where the text behind a time and a tag begins.
+const indent = 18
 
 // voice tells the play, one line at a time.
 type voice struct {
 	mu    sync.Mutex
-	out   io.Writer
+	out   *page
 	style replay.Style
 	began time.Time
 	// short puts "GPU 5" in the place of a UUID: easier to follow, and no name to
@@ -29,7 +28,7 @@ type voice struct {
 	short *strings.Replacer
 }
 
-func newVoice(out io.Writer, style replay.Style, gpus []node.GPU) *voice {
+func newVoice(out *page, style replay.Style, gpus []node.GPU) *voice {
 	var names []string
 	for _, g := range gpus {
 		name := fmt.Sprintf("GPU %d", g.Index)
@@ -127,7 +126,7 @@ func (v *voice) plain(text string) string { return text }
 
 // line is a tag and as much of a text as fits behind it.
 func (v *voice) line(tag, text string, paint func(string) string) []string {
-	return []string{paint(fmt.Sprintf("%-9s%s", tag, clip(v.short.Replace(text), columns-indent)))}
+	return []string{paint(fmt.Sprintf("%-9s%s", tag, clip(v.short.Replace(text), v.out.width-indent)))}
 }
 
 func (v *voice) verdict(r record) []string {
@@ -150,7 +149,7 @@ func (v *voice) verdict(r record) []string {
 		paint = v.style.Bad
 	}
 	lines := v.line("verdict", text, paint)
-	for _, part := range replay.Wrap(r.Reason, columns-indent) {
+	for _, part := range replay.Wrap(r.Reason, v.out.width-indent) {
 		lines = append(lines, strings.Repeat(" ", 9)+part)
 	}
 	return lines

@@ -90,7 +90,7 @@ func (s Style) deed(c Change) (tag, text string) {
 func radius(v fault.Verdict) string {
 	text := "radius " + v.Radius.String()
 	if n := len(v.Affected); v.Radius >= fault.Baseboard && n > 0 {
-		text += fmt.Sprintf(" (%s known inside)", count(n, "GPU"))
+		text += fmt.Sprintf(" (%s known inside)", Count(n, "GPU"))
 	}
 	return text
 }

@@ -18,21 +18,21 @@ import (
 // would be done at its end.
 func (t *Text) summary(o Outcome) {
 	fmt.Fprintf(t.out, "\n%s\n", t.style.Strong("Summary"))
-	fmt.Fprintf(t.out, "%s read, %s.\n", count(o.Messages, "message"), count(o.Events, "event"))
+	fmt.Fprintf(t.out, "%s read, %s.\n", Count(o.Messages, "message"), Count(o.Events, "event"))
 	if o.Known == 0 && o.Messages > 0 {
 		fmt.Fprintln(t.out, t.style.Warn("No line of this log has a form that is known; what it says of GPUs, if anything, was not heard."))
 	}
 	if o.Ignored > 0 {
-		fmt.Fprintf(t.out, "%s ignored: written by user space.\n", count(o.Ignored, "message"))
+		fmt.Fprintf(t.out, "%s ignored: written by user space.\n", Count(o.Ignored, "message"))
 	}
 	if o.Missing > 0 {
-		fmt.Fprintln(t.out, t.style.Warn(count(int(o.Missing), "message")+" missing: what they said is not known."))
+		fmt.Fprintln(t.out, t.style.Warn(Count(o.Missing, "message")+" missing: what they said is not known."))
 	}
 	if o.Uncounted > 0 {
-		fmt.Fprintln(t.out, t.style.Warn(count(o.Uncounted, "gap")+" of unknown size: what is missing there is not known."))
+		fmt.Fprintln(t.out, t.style.Warn(Count(o.Uncounted, "gap")+" of unknown size: what is missing there is not known."))
 	}
 	if o.Overlong > 0 {
-		fmt.Fprintln(t.out, t.style.Warn(count(o.Overlong, "line")+fmt.Sprintf(" longer than %d KiB: what stands behind that is not known.", logfile.MaxLine>>10)))
+		fmt.Fprintln(t.out, t.style.Warn(Count(o.Overlong, "line")+fmt.Sprintf(" longer than %d KiB: what stands behind that is not known.", logfile.MaxLine>>10)))
 	}
 	if o.Topology != nil {
 		fmt.Fprintf(t.out, "Topology: %s.\n", o.Topology)
@@ -56,7 +56,8 @@ func (t *Text) planned(incidents []remediate.Incident) {
 	}
 }
 
-func count(n int, what string) string {
+// Count says how many there are: 1 GPU, 2 GPUs.
+func Count[N int | int64 | uint64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -18,7 +18,7 @@ func create(path string) error {
 	dir := filepath.Dir(path)
 	draft, err := os.CreateTemp(dir, filepath.Base(path)+".new-*")
 	if err != nil {
-		return err
+		return noDraft(dir, err)
 	}
 	// A draft that cannot be removed is a stray file, and the store is good.
 	defer func() { _ = os.Remove(draft.Name()) }()
@@ -32,6 +32,18 @@ func create(path string) error {
 		return err
 	}
 	return syncFolder(dir)
+}
+
+// noDraft says why a folder takes no draft, without the draft's name: nobody
+// has to look for that.
+func noDraft(dir string, err error) error {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = at.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w %s: %w", ErrNoFolder, dir, err)
+	}
+	return fmt.Errorf("write into folder %s: %w", dir, err)
 }
 
 func layOut(path string) error {

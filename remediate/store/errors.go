@@ -18,6 +18,7 @@ var (
 	ErrReadOnly = errors.New("not writable")
 	ErrFull     = errors.New("no space left")
 	ErrGone     = errors.New("moved away or removed")
+	ErrNoFolder = errors.New("no folder")
 )
 
 // aside is the way out when the content cannot be used.
@@ -36,7 +37,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s store %s: ", e.Op, e.Path)
-	if e.Kind != nil {
+	if e.Kind != nil && !errors.Is(e.Err, e.Kind) { // else the cause says so
 		text += e.Kind.Error() + ": "
 	}
 	text += e.Err.Error()
@@ -68,6 +69,8 @@ func remedy(kind error) string {
 		return "restart: gpuhealthd goes on with what is at that path then"
 	case errors.Is(kind, ErrFull):
 		return "free space on its file system"
+	case errors.Is(kind, ErrNoFolder):
+		return "create the folder, or name another one in state.path"
 	}
 	return ""
 }
@@ -83,7 +86,7 @@ func fail(op, path string, err error) error {
 }
 
 func kindOf(err error) error {
-	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked, ErrGone} {
+	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked, ErrGone, ErrNoFolder} {
 		if errors.Is(err, kind) {
 			return kind
 		}

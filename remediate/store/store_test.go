@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -194,10 +195,31 @@ func TestASecondOpenIsLockedOut(t *testing.T) {
 }
 
 func TestAFolderThatIsMissingIsNamed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "nowhere", "state.db")
+	dir := filepath.Join(t.TempDir(), "nowhere")
+	path := filepath.Join(dir, "state.db")
 	_, err := Open(path)
-	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
+	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrNoFolder) {
 		t.Fatalf("got %v", err)
+	}
+	want := "create store " + path + ": no folder " + dir + ": no such file or directory; create the folder, or name another one in state.path"
+	if err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestAnErrorSaysItsKindOnce(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("%w: page 3 is garbled", ErrCorrupt), "open store /s: damaged: page 3 is garbled; " + aside},
+		{fmt.Errorf("lock not released within 1s: %w", ErrLocked),
+			"open store /s: lock not released within 1s: in use by another process; stop the other gpuhealthd on this node, and restart this one"},
+		{syscall.ENOSPC, "open store /s: no space left: no space left on device; free space on its file system"},
+	} {
+		if got := fail("open", "/s", c.err).Error(); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
 	}
 }
 
