@@ -16,7 +16,7 @@ const ProtocolVersion = 1
 const MaxText = 16 << 10
 
 // AliveEvery is how long a child that has nothing to say says nothing.
-const AliveEvery = 30 * time.Second
+const AliveEvery = 10 * time.Second
 
 // MaxLine is above the longest line of the child: see its batches.
 const MaxLine = 128 << 10

@@ -90,6 +90,9 @@ func (l *Log) Run(ctx context.Context, handle func(Batch) error) error {
 			}))
 		})
 	}
+	if l.source == Both {
+		hearing.Go(func() { l.wait(ctx) })
+	}
 	hearing.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,12 +146,27 @@ func (l *Log) fromJournal(r journal.Report, handle func(Batch) error) error {
 	return l.hand(b, handle)
 }
 
-// hand gives a batch to its handler. One without records or entries moves the
-// bookmark alone, which can wait.
-func (l *Log) hand(b Batch, handle func(Batch) error) error {
+// wait gives up, now and then, on gaps that a silent journal does not fill.
+func (l *Log) wait(ctx context.Context) {
+	for sleep(ctx, gapPatience/3) {
+		l.mu.Lock()
+		l.merge.overdue(time.Now())
+		l.count()
+		l.mu.Unlock()
+	}
+}
+
+// count publishes what merging has made of the records so far.
+func (l *Log) count() {
 	l.counted.mu.Lock()
 	l.counted.tally = l.merge.tally
 	l.counted.mu.Unlock()
+}
+
+// hand gives a batch to its handler. One without records or entries moves the
+// bookmark alone, which can wait.
+func (l *Log) hand(b Batch, handle func(Batch) error) error {
+	l.count()
 	if len(b.Records) == 0 && len(b.Others) == 0 {
 		return nil
 	}

@@ -1,6 +1,10 @@
 package kernlog
 
-import "github.com/gpuhealthd/gpuhealthd/collector/journal"
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/journal"
+)
 
 // merge makes one log of two sources. It is pure: what it decides is carried out
 // by Log. Its batches alias what it was given.
@@ -181,6 +185,17 @@ func (m *merge) settle(span journal.Span) {
 			m.settleOne(g)
 			return
 		}
+	}
+}
+
+// gapPatience is how long a journal that is followed may be behind a gap before
+// what is missing there is lost.
+const gapPatience = 30 * time.Second
+
+// overdue settles the gaps that a silent journal will not fill.
+func (m *merge) overdue(now time.Time) {
+	for m.source == Both && len(m.gaps) > 0 && now.Sub(m.gaps[0].At) > gapPatience {
+		m.settle(m.gaps[0].span)
 	}
 }
 

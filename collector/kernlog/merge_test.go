@@ -231,3 +231,13 @@ func TestTheDevicesPlaceIsGivenUp(t *testing.T) {
 		t.Errorf("delivered %+v", out)
 	}
 }
+
+// A journal that says nothing does not fill a gap, nor tell that it is passed.
+func TestSilentJournalLeavesALoss(t *testing.T) {
+	m := merging(Both, false, Bookmark{})
+	m.device("0 100 a", "3 900 d")
+	m.overdue(now.at.Add(gapPatience))
+	m.check(t, tally{}, "0 a", "3 lost 2 d")
+	m.overdue(now.at.Add(gapPatience + time.Second))
+	m.check(t, tally{Lost: 2}, "0 a", "3 lost 2 d")
+}
