@@ -47,5 +47,5 @@ func choose(cmd *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return exitError{2, fmt.Errorf("%s: %s; there are %s", cmd.CommandPath(), what, strings.Join(names, ", "))}
+	return exitError{2, fmt.Errorf("%s for %s; there are %s", what, cmd.CommandPath(), strings.Join(names, ", "))}
 }
