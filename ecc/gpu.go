@@ -20,6 +20,9 @@ const (
 	RowsFailed
 	// SparesLow: some banks have few or no spare rows left. A warning.
 	SparesLow
+	// Restarted: the count of uncorrected errors has fallen, as it does at a reset
+	// of the GPU and when the driver is loaded.
+	Restarted
 	// Unreadable: the counters answered before and answer with an error now.
 	Unreadable
 )
@@ -57,6 +60,9 @@ type GPU struct {
 func (g *GPU) Read(now time.Time, r Reading) Finding {
 	var found Finding
 	found |= g.corrected(now, r)
+	if r.Uncorrected != nil && !g.Uncorrected.At.IsZero() && *r.Uncorrected < g.Uncorrected.Value {
+		found |= Restarted
+	}
 	if r.Uncorrected == nil {
 		g.Uncorrected.Lose()
 	} else if grown, _, ok := g.Uncorrected.Read(now, *r.Uncorrected); ok && grown > 0 {

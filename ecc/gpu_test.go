@@ -109,6 +109,7 @@ func TestFindings(t *testing.T) {
 	}{
 		{"a double-bit error", Reading{Uncorrected: &zero}, Reading{Uncorrected: &one}, NewDoubleBit},
 		{"a double-bit error from before the agent", Reading{}, Reading{Uncorrected: &one}, 0},
+		{"a reset", Reading{Uncorrected: &one}, Reading{Uncorrected: &zero}, Restarted},
 		{"the SRAM threshold", Reading{}, Reading{Threshold: &yes}, SRAMThreshold},
 		{"rows pending", Reading{}, Reading{Pending: &yes, Failed: &no}, RowsPending},
 		{"rows failed", Reading{}, Reading{Pending: &no, Failed: &yes}, RowsFailed},

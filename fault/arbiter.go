@@ -80,7 +80,7 @@ func (j *Judge) arbiter(now time.Time, o Observation, pci xidparse.PCI, target i
 			continue
 		}
 		if target == recoverNone {
-			if cure := e.rule.Cure; e.Asked && (cure == CureReset || cure == CureAnswersOrReset) {
+			if cure := e.cure(); e.Asked && (cure == CureReset || cure == CureAnswersOrReset) {
 				e.Cured = now
 			}
 			continue

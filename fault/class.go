@@ -30,6 +30,7 @@ const (
 	PowerBrake     Class = "power-brake"
 	PCIeDegraded   Class = "pcie-degraded"
 	GPUCountShort  Class = "gpu-count-short"
+	GPUFailed      Class = "gpu-failed"
 	RecoveryAction Class = "recovery-action"
 	GPULost        Class = "gpu-lost"
 	GSPTimeout     Class = "gsp-timeout"

@@ -143,8 +143,9 @@ func (e *episode) link(ev xidparse.Event) {
 	}
 }
 
-// maxAskers bounds the victims that are named.
-const maxAskers = 4
+// shownAskers bounds the victims that are named, maxAskers those that are
+// counted.
+const shownAskers, maxAskers = 4, 32
 
 // ask names the process that waited for the GPU in vain. It is a victim, and
 // most often an agent that only asks how things are.
@@ -188,15 +189,4 @@ func memoryReport(ev xidparse.Event) ecc.Memory {
 		m = m.Add(ecc.DrainAsked)
 	}
 	return m
-}
-
-// end says what ended the episode.
-func (e *episode) end() string {
-	switch {
-	case e.Replaced:
-		return "another GPU sits there"
-	case e.Released:
-		return "released by a person, and quiet since"
-	}
-	return e.rule.Cure.String()
 }

@@ -25,12 +25,25 @@ var findings = []struct {
 // memory judges what one poll says of a GPU's memory.
 func (j *Judge) memory(now time.Time, d *device, g GPUState) {
 	found := d.Memory.Read(now, g.Memory)
+	if found&ecc.Restarted != 0 {
+		j.counted(now, g.PCI)
+	}
 	for _, f := range findings {
 		if found&f.found != 0 {
 			e := j.shown(now, g.PCI, f.class)
 			if f.class == ECCStorm {
 				e.worst(d.Memory.Storm.Peak)
 			}
+		}
+	}
+}
+
+// counted takes in that the counters of a GPU began anew: it was reset, or the
+// driver was loaded again.
+func (j *Judge) counted(now time.Time, pci xidparse.PCI) {
+	for _, e := range j.open {
+		if c := RuleFor(e.Class).Cure; e.PCI == pci && (c == CureReset || c == CureAnswersOrReset) && e.Cured.IsZero() && now.Sub(e.Last) > j.cfg.Fresh {
+			e.Cured = now
 		}
 	}
 }
@@ -69,6 +82,7 @@ func (j *Judge) bus(now time.Time, inv Inventory, listed map[xidparse.PCI]bool) 
 		d.Witness = &b
 		if listed[b.PCI] || b.Driver != "nvidia" {
 			d.Missing = 0
+			j.seen(now, key{b.PCI, GPUCountShort})
 			continue
 		}
 		if d.Missing++; d.Missing >= lostLimit {

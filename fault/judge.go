@@ -16,6 +16,9 @@ type Config struct {
 	// CleanPolls is how many polls in a row must find a GPU in order before its
 	// episode closes; it stands in for a passed diagnosis.
 	CleanPolls int
+	// BootCures takes a boot for the cure of what a boot cures, since nobody can
+	// be asked any more: the boots are a saved log's.
+	BootCures bool
 	// Driver is the driver's version where nobody polls it, such as 570.86.15;
 	// empty is unknown. It picks the encoding of NVLink 5's errors.
 	Driver string
@@ -85,9 +88,11 @@ type device struct {
 	Places map[string][]job `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
-	Lost  int       `json:"-"`
-	Hung  int       `json:"-"`
-	State *GPUState `json:"-"`
+	Lost int `json:"-"`
+	Hung int `json:"-"`
+	// Failing counts polls in a row that the driver answered with an error.
+	Failing int       `json:"-"`
+	State   *GPUState `json:"-"`
 	// Missing counts polls in a row in which the bus listed the GPU and the
 	// driver did not. Witness is what the bus said last.
 	Missing int        `json:"-"`
@@ -116,7 +121,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 			return nil
 		}
 	case Boot:
-		j.booted(f.ID)
+		j.booted(now, f.ID)
 	case Inventory:
 		j.inventory(now, f)
 	case Hung:
@@ -155,11 +160,10 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 // for as long as its rule asks, or for a while after a person overruled it and
 // the driver does not bear it out.
 func (j *Judge) lapsed(now time.Time, e *episode) bool {
-	r := e.rule
 	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
-	return r.Cure == CureQuiet && now.Sub(e.Last) >= e.quiet(r)
+	return e.cure() == CureQuiet && now.Sub(e.Last) >= e.quiet(e.rule)
 }
 
 // seenSince says whether the present has been asked about an episode's device
@@ -219,7 +223,7 @@ func (j *Judge) settle(now time.Time) []Verdict {
 			v = closing(v, "over, with "+string(root.Class))
 			over = append(over, e)
 		case j.ended(e):
-			v = closing(v, "over: "+e.end())
+			v = closing(v, "over: "+j.end(e))
 			over = append(over, e)
 		}
 		if !v.same(e.said) {

@@ -67,6 +67,7 @@ func (j *Judge) fault(now time.Time, o Observation, c Class) {
 	}
 	j.suspect(now, e, ev)
 	e.Severity = max(e.Severity, ev.SwitchSeverity())
+	j.causedBy(e, ev)
 	j.reroot(now, e, fresh)
 	j.dirty = j.dirty || fresh || before != e.mark()
 }
@@ -85,7 +86,7 @@ func (j *Judge) reroot(now time.Time, e *episode, fresh bool) {
 			j.adopt(root, e)
 		}
 	}
-	if root := j.rootOf(e); root != nil {
+	if root := j.top(e); root != e {
 		root.remember(ecc.FromBits(e.Memory))
 		return
 	}
@@ -107,11 +108,31 @@ func (j *Judge) adopt(root, echo *episode) {
 
 func (j *Judge) findRoot(now time.Time, e *episode) *episode {
 	for _, other := range j.ordered() {
-		if other != e && other.Root == nil && echoes(e, other) && now.Sub(other.Last) <= EchoWindow {
-			return other
+		root := j.top(other)
+		if other != e && root != e && echoes(e, other) && now.Sub(other.Last) <= EchoWindow {
+			return root
 		}
 	}
 	return nil
+}
+
+// causedBy takes the driver's own word for the cause of an XID 45, whatever the
+// catalogue says. A cause that is not open explains nothing.
+func (j *Judge) causedBy(e *episode, ev xidparse.Event) {
+	if e.Root != nil || ev.CausedBy == 0 {
+		return
+	}
+	if cause := j.open[key{ev.PCI, XIDClass(ev.CausedBy)}]; cause != nil && j.top(cause) != e {
+		j.adopt(j.top(cause), e)
+	}
+}
+
+// top follows the roots up to the open episode that stands for itself.
+func (j *Judge) top(e *episode) *episode {
+	for root := j.rootOf(e); root != nil; root = j.rootOf(root) {
+		e = root
+	}
+	return e
 }
 
 // rootOf gives the open episode that e echoes, nil when e stands for itself.

@@ -11,8 +11,9 @@ import (
 // link5 is what the lines of one NVLink 5 episode (XID 144 to 150) amount to.
 type link5 struct {
 	Action Action
-	Peer   bool
 	Reason string
+	// BitErrors: a link sees bit errors, which is less than that it went down.
+	BitErrors bool `json:",omitempty"`
 }
 
 // isLink5 says whether a class is one of NVLink 5's.
@@ -29,10 +30,9 @@ func readLink5(ev xidparse.Event, driverMajor int) *link5 {
 		return &link5{Action: Hold, Reason: "the line cannot be decoded"}
 	}
 	report := nvlink.Report{XID: ev.Code, Unit: body.Unit, Words: body.Words[:body.N]}
-	l := &link5{}
+	l := &link5{BitErrors: strings.HasPrefix(body.Unit, "NETIR_BER")}
 	if row, ok := nvlink.Decode(report, driverMajor); ok {
-		l.Reason = row.Reason
-		l.Peer = row.Blame == nvlink.BlamePeer
+		l.Reason = row.Reason + ": " + row.Advice()
 		switch row.Do {
 		case nvlink.DoReset:
 			l.Action = Reset
@@ -45,9 +45,6 @@ func readLink5(ev xidparse.Event, driverMajor int) *link5 {
 		if l.Action == None {
 			l.Action = Hold
 		}
-	}
-	if l.Peer {
-		l.Reason += "; the cause is at the far end of the link"
 	}
 	if body.Injected {
 		l.Reason += "; injected by a test"
@@ -69,6 +66,8 @@ func refineLink5(e *episode, v *Verdict) []string {
 	}
 	if v.Action = e.Link5.Action; v.Action < Reset {
 		v.Drain, v.Diag = DrainNever, 0
+	} else {
+		v.Drain, v.Diag = max(v.Drain, DrainWhenIdle), max(v.Diag, 2)
 	}
 	return []string{e.Link5.Reason}
 }

@@ -54,7 +54,9 @@ type GPUState struct {
 	Device
 	Lost bool
 	// Failed is the driver's error when the GPU could not be asked; empty else.
+	// Stuck says that a call does not return, which Hung tells of as well.
 	Failed string
+	Stuck  bool
 	// Recovery is NVML's recovery action (field 230), nil when not known.
 	Recovery *int
 	// Memory is what the poll says of the GPU's memory.

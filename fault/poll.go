@@ -1,17 +1,22 @@
 package fault
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // booted learns which boot this is. Episodes of an older boot stay open, and
-// end when the present shows that the boot has cured them.
-func (j *Judge) booted(id string) {
+// end when the present shows that the boot has cured them; where nobody asks the
+// present, the boot itself is the cure.
+func (j *Judge) booted(now time.Time, id string) {
 	if j.boot != "" && j.boot != id {
 		for _, e := range j.open {
 			e.Rebooted = true
+			if j.cfg.BootCures && e.cure().byBoot() {
+				e.Cured = now
+			}
 		}
 		for _, d := range j.devices {
 			d.Arbiter, d.Lost, d.Hung, d.State = -1, 0, 0, nil
@@ -32,7 +37,9 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	}
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})
 	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
-	j.seen(now, key{xidparse.PCI{}, DriverHung})
+	if answered(inv) {
+		j.seen(now, key{xidparse.PCI{}, DriverHung})
+	}
 	j.running()
 	listed := map[xidparse.PCI]bool{}
 	for _, g := range inv.GPUs {
@@ -50,6 +57,11 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	}
 }
 
+// answered says whether the driver has answered for any GPU at all.
+func answered(inv Inventory) bool {
+	return slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return !g.Lost && g.Failed == "" })
+}
+
 // allGone says whether every GPU failed at once although the kernel log names
 // no dead one: then it is this agent that has lost its devices, not the node.
 func (j *Judge) allGone(inv Inventory) bool {
@@ -59,10 +71,8 @@ func (j *Judge) allGone(inv Inventory) bool {
 			known++
 		}
 	}
-	for _, g := range inv.GPUs {
-		if !g.Lost && g.Failed == "" {
-			return false
-		}
+	if answered(inv) {
+		return false
 	}
 	for _, e := range j.open {
 		if e.Class == XID79 || e.Class == GPULost {
@@ -93,8 +103,10 @@ func (j *Judge) poll(now time.Time, g GPUState) {
 	}
 	d.Lost = 0
 	if g.Failed != "" {
+		j.failing(now, d, g)
 		return
 	}
+	d.Failing = 0
 	d.Hung = 0
 	if g.Recovery != nil && (*g.Recovery != recoverNone || now.Sub(d.Told) > j.cfg.Fresh) {
 		j.arbiter(now, Observation{}, g.PCI, *g.Recovery, "")
@@ -125,13 +137,23 @@ func (j *Judge) replaced(pci xidparse.PCI, d *device, uuid string) {
 	}
 }
 
+// failing counts a poll that the driver answered for one GPU with an error.
+func (j *Judge) failing(now time.Time, d *device, g GPUState) {
+	if g.Stuck {
+		return // told as a hang
+	}
+	if d.Failing++; d.Failing >= lostLimit {
+		j.shown(now, g.PCI, GPUFailed)
+	}
+}
+
 // clean counts a poll in which a GPU was in order towards the cure.
 func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 	if now.Sub(e.Last) <= j.cfg.Fresh {
 		return
 	}
 	cured := false
-	switch e.rule.Cure {
+	switch e.cure() {
 	case CureReset:
 		cured = e.Rebooted || !e.Cured.IsZero()
 	case CureAnswers, CureAnswersOrReset:
@@ -164,7 +186,7 @@ func (j *Judge) seen(now time.Time, k key) {
 func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 	d.Lost++
 	for _, e := range j.open {
-		if e.PCI == pci && e.rule.Cure != CureQuiet {
+		if e.PCI == pci && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}
@@ -187,7 +209,7 @@ func (j *Judge) hung(now time.Time, h Hung) {
 	}
 	d.Hung++
 	for _, e := range j.open {
-		if e.PCI == h.Device.PCI && e.rule.Cure != CureQuiet {
+		if e.PCI == h.Device.PCI && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
 		}
 	}

@@ -1,6 +1,8 @@
 package fault
 
 import (
+	"slices"
+
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
@@ -23,6 +25,7 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	}
 	v.Victims = append(v.Victims, j.now.victims[e.key()]...)
 	sortDevices(v.Victims)
+	v.Victims = slices.Compact(v.Victims)
 }
 
 // present is what every verdict of one moment is made from: it is gathered
@@ -36,7 +39,7 @@ type present struct {
 
 // gather makes the present anew.
 func (j *Judge) gather() {
-	j.now = present{known: j.Devices(), victims: map[key][]Device{}}
+	j.now = present{known: append([]Device{}, j.Devices()...), victims: map[key][]Device{}}
 	if j.now.node = j.now.known; j.cfg.Topology != nil {
 		j.now.node = j.all(j.cfg.Topology.Node(j.heardOf()))
 	}

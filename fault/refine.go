@@ -19,7 +19,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		Diag: r.Diag, Hard: r.Hard, Drain: r.Drain, Hardware: r.Hardware,
 		Count: e.Count, Opened: e.Opened, Evidence: slices.Clone(e.Evidence),
 	}
-	why := []string{r.Title}
+	why := []string{e.title()}
 	if w := j.devices[e.PCI].witness(); w != "" && (e.Class == XID79 || e.Class == GPULost) {
 		why = append(why, w)
 	}
@@ -47,7 +47,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	if !e.Cured.IsZero() && v.Acts() {
 		v.Action = Cordon
-		why = append(why, r.Cure.String()+": watched until it has stayed so")
+		why = append(why, e.cure().String()+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
 	if e.Class == GPUCountShort && len(v.GPUs) > 0 && v.GPUs[0].UUID == "" {
@@ -57,7 +57,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	if root := j.rootOf(e); root != nil {
 		v.Root = root.ID
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
-		why = []string{r.Title, "a symptom of " + string(root.Class)}
+		why = []string{e.title(), "a symptom of " + string(root.Class)}
 	} else if !e.Confirmed && v.Action > Record {
 		v.Action, v.Later, v.Drain, v.Diag, v.Hard = Record, None, DrainNever, 0, false
 		if e.Witness != "" {
@@ -70,14 +70,31 @@ func (j *Judge) verdict(e *episode) Verdict {
 	return v
 }
 
+// title names the fault, by its class and what its lines say.
+func (e *episode) title() string {
+	switch {
+	case e.Class == RemapPending && e.retires():
+		return "a page waits to be retired, as before Ampere"
+	case e.Class == XID64 && e.retires():
+		return "page retirement failed, as before Ampere"
+	case e.Link5 != nil && e.Link5.BitErrors:
+		return "NVLink 5: a link sees bit errors"
+	}
+	return e.rule.Title
+}
+
+// retires says whether the first line is of page retirement, which GPUs before
+// Ampere have in place of row remapping.
+func (e *episode) retires() bool {
+	return len(e.Evidence) > 0 && strings.Contains(strings.ToLower(e.Evidence[0]), "page retirement")
+}
+
+const inSRAM = "in SRAM, where nothing can be remapped"
+
 // refineMemory lets the reports of one memory incident speak together.
 func refineMemory(e *episode, v *Verdict) []string {
 	m := ecc.FromBits(e.Memory)
 	switch e.Class {
-	case RemapPending:
-		if len(e.Evidence) > 0 && strings.Contains(e.Evidence[0], "page retirement") {
-			return []string{"a page to be retired, as before Ampere"}
-		}
 	case XID48:
 		switch {
 		case e.Repeat:
@@ -85,7 +102,7 @@ func refineMemory(e *episode, v *Verdict) []string {
 			return []string{"again within the repeat window"}
 		case m.Has(ecc.SRAM):
 			v.Diag = 3
-			return []string{"in SRAM, where nothing can be remapped"}
+			return []string{inSRAM}
 		case m.Soft():
 			v.Hard = false
 			return []string{"contained"}
@@ -94,14 +111,20 @@ func refineMemory(e *episode, v *Verdict) []string {
 		if e.Instance != xidparse.Absent {
 			v.Radius = MIG
 		}
-		if m.Has(ecc.ResetAsked) || m.Has(ecc.DrainAsked) {
+		if e.asksReset() {
 			v.Action, v.Radius, v.Drain, v.Diag = Reset, GPU, DrainWhenIdle, 2
 			return []string{"the line asks for a reset"}
 		}
-	case XID95:
-		if m.Has(ecc.ResetAsked) {
-			return []string{"the line asks for a reset"}
+	case XID95, XID64:
+		var why []string
+		if m.Has(ecc.SRAM) {
+			v.Diag = 3
+			why = append(why, inSRAM)
 		}
+		if m.Has(ecc.ResetAsked) {
+			why = append(why, "the line asks for a reset")
+		}
+		return why
 	}
 	return nil
 }
@@ -111,7 +134,15 @@ func refineAskers(e *episode) []string {
 	if len(e.Askers) == 0 {
 		return nil
 	}
-	return []string{"who asked is a victim, not the cause: " + strings.Join(e.Askers, ", ")}
+	names := e.Askers[:min(shownAskers, len(e.Askers))]
+	more := ""
+	switch n := len(e.Askers) - len(names); {
+	case len(e.Askers) == maxAskers:
+		more = fmt.Sprintf(" and at least %d more", n)
+	case n > 0:
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return []string{"who asked is a victim, not the cause: " + strings.Join(names, ", ") + more}
 }
 
 // refineLink follows the triage of XID 74's registers.

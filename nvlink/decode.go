@@ -32,6 +32,19 @@ const (
 	DoReset
 )
 
+// String says it in words.
+func (d Do) String() string {
+	switch d {
+	case DoIgnore:
+		return "ignore"
+	case DoFollow154:
+		return "follow XID 154"
+	case DoReset:
+		return "reset the GPU"
+	}
+	return fmt.Sprintf("invalid(%d)", uint8(d))
+}
+
 // Severity is the table's word, which can differ from the line's.
 type Severity uint8
 
@@ -71,6 +84,15 @@ type Rule struct {
 	Investigate string
 	// Reason names unit, reason field and error status, for people.
 	Reason string
+}
+
+// Advice says in words what to do, and where to look if the table names a place.
+func (r Rule) Advice() string {
+	look := r.Investigate
+	if look == "" || strings.HasPrefix(look, "ask ") || strings.HasPrefix(look, "nothing") {
+		return r.Do.String()
+	}
+	return r.Do.String() + "; look at " + look
 }
 
 // decodeRow is a row of decode.csv.

@@ -20,6 +20,11 @@ const (
 	StepDiag    StepKind = "diag"
 )
 
+// order is the place of a step in a plan.
+func (k StepKind) order() int {
+	return slices.Index([]StepKind{StepCordon, StepDrain, StepReset, StepReboot, StepReplace, StepDiag}, k)
+}
+
 // StepStatus is how far a step is.
 type StepStatus string
 
@@ -35,6 +40,8 @@ const (
 	WhenIdle StepStatus = "when-idle"
 	// Held: wanted, but it could not be written down, so nobody is asked.
 	Held StepStatus = "held"
+	// Covered: wanted, and comes with what another incident of the node asks for.
+	Covered StepStatus = "covered"
 	// Withdrawn: not wanted any more.
 	Withdrawn StepStatus = "withdrawn"
 )
@@ -101,6 +108,7 @@ func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {
 		return true
 	}
 	i.Steps = append(i.Steps, Step{Kind: k, Status: s, Since: now})
+	slices.SortStableFunc(i.Steps, func(a, b Step) int { return a.Kind.order() - b.Kind.order() })
 	return true
 }
 

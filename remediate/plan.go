@@ -157,6 +157,7 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 			p.tell(now, v, "Warning", "VerdictChanged", told(v))
 		}
 	}
+	p.share(now)
 }
 
 // act claims the node for a verdict that wants that, and records what others
@@ -176,18 +177,7 @@ func (p *Plan) act(now time.Time, i *Incident) {
 		}
 		p.supersede(now, i)
 	}
-	wanted := requests(v)
-	for _, k := range []StepKind{StepDrain, StepReset, StepReboot, StepReplace, StepDiag} {
-		switch {
-		case slices.Contains(wanted, k):
-			if status := p.status(v); i.want(now, k, status) && status != Held {
-				p.unwritten = append(p.unwritten, request{v.ID, k})
-				p.tell(now, v, "Normal", requestReason(k), requestText(k, v))
-			}
-		case i.step(k) != nil:
-			i.want(now, k, Withdrawn)
-		}
-	}
+	p.ask(now, i)
 }
 
 // status says how a step may be asked for at present.
@@ -295,6 +285,7 @@ func (p *Plan) release(now time.Time, i *Incident) {
 	if i.Verdict.Closed || i.Adopted {
 		p.end(now, i)
 	}
+	p.share(now)
 }
 
 // Overruled gives the incidents that an administrator has ended since the last

@@ -234,8 +234,11 @@ func (s *stage) sync() {
 	}
 	for _, i := range s.plan.Incidents() {
 		for _, step := range i.Steps {
-			if step.Status == Held {
+			switch {
+			case step.Status == Held:
 				line += fmt.Sprintf(" held=%s/%s", i.Verdict.ID, step.Kind)
+			case step.Status == Covered:
+				line += fmt.Sprintf(" covered=%s/%s", i.Verdict.ID, step.Kind)
 			}
 		}
 	}

@@ -9,6 +9,9 @@ type Line struct {
 	Text []byte
 	// Kernel is false where the prefix says that user space wrote the line.
 	Kernel bool
+	// Tagged is true where the prefix itself says who wrote the line, and not
+	// only nothing against the kernel.
+	Tagged bool
 	// Facility is the syslog facility, 0 (the kernel's) where the prefix gives
 	// none. User space that writes to /dev/kmsg has 1: whoever injects faults
 	// on purpose may accept that.
@@ -17,6 +20,9 @@ type Line struct {
 	// it gave two, it is the kernel's own since boot. It may alias the input;
 	// Time reads it.
 	Stamp []byte
+	// Dropped is how many messages are missing in front of the line, by the word
+	// of the console on the same line; 0 is none, or none that it knows of.
+	Dropped uint64
 }
 
 // stamped gives the line a time, where it has none of its own.
@@ -24,6 +30,13 @@ func (l Line) stamped(stamp []byte) Line {
 	if len(l.Stamp) == 0 {
 		l.Stamp = stamp
 	}
+	return l
+}
+
+// by gives the line the facility that its prefix names.
+func (l Line) by(facility int) Line {
+	l.Kernel = l.Kernel && facility == 0
+	l.Tagged, l.Facility = true, facility
 	return l
 }
 
@@ -41,22 +54,39 @@ func Cut(line []byte) Line {
 		return Line{Text: s, Kernel: true}
 	}
 	switch c := s[0]; {
+	case c == '*':
+		return cutBehindDropped(s)
 	case c == '[':
 		return cutStamped(s)
 	case c == '{':
 		return cutJournal(s)
+	case c == 'd' && bytes.HasPrefix(s, []byte("data: {")): // journalctl -o json-sse
+		return cutJournal(s[len("data: "):])
 	case c == '<':
 		return cutPriority(s)
-	case isDigit(c) && isKmsg(s):
-		return cutRecord(s)
+	case isDigit(c):
+		if rest := cutFraming(s); isKmsg(rest) {
+			return cutRecord(rest)
+		} else if rest[0] == '<' {
+			return cutPriority(rest)
+		}
 	}
 	if rest, facility, ok := cutFacility(s); ok {
 		line := cutStamped(rest)
-		line.Kernel = line.Kernel && facility == 0
-		line.Facility = facility
-		return line
+		return line.by(facility)
 	}
 	return cutStamped(s)
+}
+
+// cutBehindDropped reads a line that the console began with a gap.
+func cutBehindDropped(s []byte) Line {
+	n, rest, ok := cutDropped(s)
+	if !ok || len(rest) == 0 || rest[0] == '*' {
+		return cutStamped(s)
+	}
+	line := Cut(rest)
+	line.Dropped = n
+	return line
 }
 
 // trimLine drops line ends, blanks, a byte order mark and the colours that
@@ -75,8 +105,15 @@ func trimLine(s []byte) []byte {
 	return s
 }
 
-// trimColour removes every terminal sequence "ESC [ … m"; it copies the line.
-func trimColour(s []byte) []byte {
+// trimColour removes the colours of a line and the blanks around it.
+func trimColour(s []byte) []byte { return bytes.TrimSpace(Plain(s)) }
+
+// Plain removes every terminal sequence "ESC [ … m" from a line, which it
+// copies if there is one.
+func Plain(s []byte) []byte {
+	if bytes.IndexByte(s, '\x1b') < 0 {
+		return s
+	}
 	plain := make([]byte, 0, len(s))
 	for len(s) > 0 {
 		i := bytes.Index(s, []byte("\x1b["))
@@ -87,7 +124,7 @@ func trimColour(s []byte) []byte {
 		s = bytes.TrimLeft(s[i+2:], "0123456789;")
 		s = bytes.TrimPrefix(s, []byte("m"))
 	}
-	return bytes.TrimSpace(append(plain, s...))
+	return append(plain, s...)
 }
 
 // isKmsg wants "4,1227,": a number, a comma, a number, a comma.
@@ -101,6 +138,23 @@ func isKmsg(s []byte) bool {
 	return n > 0 && n < len(s) && s[n] == ','
 }
 
+// cutFraming removes what the network puts in front of a message: netconsole the
+// kernel's release, "6.1.0-13-amd64,", syslog over TCP the length, "97 ".
+func cutFraming(s []byte) []byte {
+	_, n := decimal(s)
+	if n > 0 && n+1 < len(s) && s[n] == ' ' && s[n+1] == '<' {
+		return s[n+1:]
+	}
+	if n == 0 || n == len(s) || s[n] != '.' {
+		return s
+	}
+	release, rest, ok := bytes.Cut(s, []byte(","))
+	if ok && bytes.IndexByte(release, ' ') < 0 && isKmsg(rest) {
+		return rest
+	}
+	return s
+}
+
 func cutRecord(s []byte) Line {
 	k, err := CutKmsg(s)
 	if err != nil {
@@ -110,7 +164,7 @@ func cutRecord(s []byte) Line {
 	if bytes.Contains(text, []byte(`\x`)) {
 		text = UnescapeKmsg(nil, text)
 	}
-	return Line{Text: text, Kernel: k.Facility() == 0, Facility: k.Facility(), Stamp: recordMicros(s)}
+	return Line{Text: text, Kernel: true, Stamp: recordMicros(s)}.by(k.Facility())
 }
 
 // recordMicros gives the third field of a record's head, which CutKmsg has read.
@@ -137,9 +191,7 @@ func cutPriority(s []byte) Line {
 	} else {
 		line = cutStamped(s)
 	}
-	line.Kernel = line.Kernel && facility == 0
-	line.Facility = facility
-	return line
+	return line.by(facility)
 }
 
 // cutSyslog5424 reads "time host app proc msgid data message".
@@ -165,5 +217,5 @@ func cutSyslog5424(s []byte) Line {
 		s = bytes.TrimPrefix(s, []byte("- "))
 	}
 	text, uptime := cutBrackets(trimLine(s))
-	return Line{Text: text, Kernel: string(app) == "kernel", Stamp: uptime}.stamped(stamp)
+	return Line{Text: text, Kernel: string(bytes.TrimSuffix(app, []byte(":"))) == "kernel", Tagged: true, Stamp: uptime}.stamped(stamp)
 }

@@ -10,31 +10,78 @@ import (
 // UTF-8, null where it is too long, or an array of those where the field
 // occurs more than once.
 type journalEntry struct {
-	Message   journalField `json:"MESSAGE"`
-	Transport journalField `json:"_TRANSPORT"`
-	Facility  journalField `json:"SYSLOG_FACILITY"`
-	// Uptime is the kernel's own time of the message, Received journald's.
-	Uptime   journalField `json:"_SOURCE_MONOTONIC_TIMESTAMP"`
-	Received journalField `json:"__MONOTONIC_TIMESTAMP"`
-	Wall     journalField `json:"__REALTIME_TIMESTAMP"`
+	message, transport, facility journalField
+	// uptime is the kernel's own time of the message, received journald's.
+	uptime, received, wall journalField
+	// log and time are a container's line, as Docker keeps it.
+	log, time journalField
+}
+
+// field says where a field's value belongs; nil for one that decides nothing.
+func (e *journalEntry) field(name string) *journalField {
+	switch name {
+	case "MESSAGE":
+		return &e.message
+	case "_TRANSPORT":
+		return &e.transport
+	case "SYSLOG_FACILITY":
+		return &e.facility
+	case "_SOURCE_MONOTONIC_TIMESTAMP":
+		return &e.uptime
+	case "__MONOTONIC_TIMESTAMP":
+		return &e.received
+	case "__REALTIME_TIMESTAMP":
+		return &e.wall
+	case "log":
+		return &e.log
+	case "time":
+		return &e.time
+	}
+	return nil
 }
 
 // cutJournal reads one entry of the journal, or any other JSON, which is
 // nobody's kernel message.
 func cutJournal(s []byte) Line {
 	var entry journalEntry
-	if err := json.Unmarshal(s, &entry); err != nil {
-		return Line{Text: s}
+	if !entry.scan(s) {
+		entry = journalEntry{}
+		if !entry.unmarshal(s) {
+			return Line{Text: s}
+		}
 	}
-	line := JournalLine(entry.Message, string(entry.Transport), string(entry.Facility))
-	return line.stamped(entry.Uptime).stamped(entry.Received).stamped(entry.Wall)
+	return entry.line()
+}
+
+// unmarshal reads any JSON object; false for what is none.
+func (e *journalEntry) unmarshal(s []byte) bool {
+	var fields map[string]journalField
+	if json.Unmarshal(s, &fields) != nil {
+		return false
+	}
+	for name, value := range fields {
+		if to := e.field(name); to != nil {
+			*to = value
+		}
+	}
+	return true
+}
+
+func (e *journalEntry) line() Line {
+	if e.transport == nil && e.message == nil && e.log != nil {
+		line := Cut(e.log).stamped(e.time)
+		line.Kernel, line.Tagged = false, true // a container can print anything
+		return line
+	}
+	line := JournalLine(e.message, string(e.transport), string(e.facility))
+	return line.stamped(e.uptime).stamped(e.received).stamped(e.wall)
 }
 
 // JournalLine is the line of a journal entry with these fields. journald also
 // stamps the transport "kernel" on what user space writes to /dev/kmsg; only
 // the facility tells, and it is absent on what the kernel prints itself.
 func JournalLine(message []byte, transport, facility string) Line {
-	var line Line
+	line := Line{Tagged: transport != ""}
 	line.Text, line.Stamp = cutBrackets(trimLine(message))
 	if facility != "" { // what is no number costs an error to say so
 		line.Facility, _ = strconv.Atoi(facility)

@@ -81,9 +81,9 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // fraction is dmesg's way to write ISO 8601, and only dmesg's.
 func cutTime(s []byte) (rest []byte, dmesg, ok bool) {
 	const words, widest = 4, 40
+	var word, last []byte
 	rest = s
 	for i := range words {
-		var word []byte
 		word, rest, ok = bytes.Cut(rest, []byte(" "))
 		if !ok || len(word) > widest || len(word) > 0 && word[len(word)-1] == ':' {
 			return s, false, false
@@ -92,9 +92,9 @@ func cutTime(s []byte) (rest []byte, dmesg, ok bool) {
 			return rest, false, true
 		}
 		if at := clock(word); at >= 0 && at+5 < len(word) && word[at+5] == ':' {
-			return cutZone(rest), bytes.IndexByte(word, ',') >= 0, true
+			return cutZone(rest, i == 2 && isISODate(last)), bytes.IndexByte(word, ',') >= 0, true
 		}
-		rest = bytes.TrimLeft(rest, " ")
+		last, rest = word, bytes.TrimLeft(rest, " ")
 	}
 	return s, false, false
 }
@@ -106,16 +106,27 @@ func isUnixTime(word []byte) bool {
 	return n == 10 && len(word) > n && word[n] == '.'
 }
 
-// cutZone removes a zone that is a word of its own, "UTC " or "+0200 ". A word
-// in capitals could as well be a host; then nothing is lost, because the
-// writer stands behind it.
-func cutZone(s []byte) []byte {
+// cutZone removes a zone that is a word of its own, "UTC " or "+0200 ". Behind
+// a weekday and a date journalctl always prints one. Elsewhere a word in
+// capitals can as well be the host, and is that where the writer follows.
+func cutZone(s []byte, always bool) []byte {
 	word, rest, ok := bytes.Cut(s, []byte(" "))
 	if !ok || len(word) < 3 || len(word) > 6 {
 		return s
 	}
-	if word[0] == '+' || word[0] == '-' || len(bytes.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0 {
+	if word[0] == '+' || word[0] == '-' {
+		return rest
+	}
+	if len(bytes.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) > 0 {
+		return s
+	}
+	if next, _, _ := bytes.Cut(rest, []byte(" ")); always || Ours(rest) || !bytes.HasSuffix(next, []byte(":")) {
 		return rest
 	}
 	return s
+}
+
+// isISODate wants "2024-08-30".
+func isISODate(word []byte) bool {
+	return len(word) == len("2024-08-30") && word[4] == '-' && word[7] == '-' && four(word) > 0
 }

@@ -20,6 +20,9 @@ const (
 	// ClockYearless is a calendar without a year, as in classic syslog; it
 	// counts from the first of January.
 	ClockYearless
+	// ClockLocal is a calendar without a zone, as of dmesg -T; it counts from
+	// 1970 as if it were UTC.
+	ClockLocal
 )
 
 // Time is a time that a log's prefix gave.
@@ -41,15 +44,20 @@ func (l Line) Time() Time {
 const thirtyYears = 30 * 365 * 24 * time.Hour
 
 // plainTime reads seconds with a fraction, "14.650646", or microseconds,
-// "14650646", to the first blank.
+// "14650646". A difference may stand
+// behind the former.
 func plainTime(s []byte) Time {
 	s = bytes.TrimLeft(s, " ")
-	if end := bytes.IndexByte(s, ' '); end >= 0 {
+	end := bytes.IndexByte(s, ' ')
+	if end >= 0 {
 		s = s[:end]
 	}
 	whole, n := decimal(s)
 	if n == 0 || whole > uint64(1)<<62/1000 {
 		return Time{}
+	}
+	if n == len(s) && end >= 0 {
+		return Time{} // the year of a date
 	}
 	t := Time{Clock: ClockBoot, Since: time.Duration(whole) * time.Microsecond}
 	if n < len(s) {
@@ -79,7 +87,8 @@ func fraction(s []byte) time.Duration {
 
 // calendarTime reads a clock with seconds and a date around it: "2025-01-21",
 // "2025/01/21" or "Jan 21", and with the latter perhaps a year behind the
-// clock. A zone that is a word is not read: within one log it rarely changes.
+// clock. A zone whose name is not UTC's is not known, and so is the time: names
+// are ambiguous, and no time is better than one that is hours off.
 func calendarTime(s []byte) Time {
 	at := clock(s)
 	if at < 0 || at+8 > len(s) || s[at+5] != ':' || !isDigit(s[at+6]) || !isDigit(s[at+7]) {
@@ -95,7 +104,11 @@ func calendarTime(s []byte) Time {
 		offset += fraction(rest[1:])
 		rest = bytes.TrimLeft(rest[1:], "0123456789")
 	}
-	offset -= zone(rest)
+	clock, east := zone(bytes.TrimLeft(rest, " "))
+	if clock == ClockNone {
+		return Time{}
+	}
+	offset -= east
 	if year == 0 {
 		year = yearBehind(rest)
 	}
@@ -106,7 +119,7 @@ func calendarTime(s []byte) Time {
 	if year < first || year > last {
 		return Time{}
 	}
-	return Time{Clock: ClockWall, Since: sinceYear(first, year, month, day) + offset}
+	return Time{Clock: clock, Since: sinceYear(first, year, month, day) + offset}
 }
 
 // leapYear has every day that a date without a year can name.
@@ -126,11 +139,13 @@ func date(s []byte) (year, month, day int) {
 		}
 		if n, end := decimal(word); end == len(word) && n <= 31 {
 			day = int(n)
+		} else if end == 4 && end == len(word) {
+			year = int(n)
 		} else if m := monthNamed(word); m > 0 {
 			month = m
 		}
 	}
-	return 0, month, day
+	return year, month, day
 }
 
 func monthNamed(word []byte) int {
@@ -146,19 +161,25 @@ func monthNamed(word []byte) int {
 	return 0
 }
 
-// zone reads "+0200" or "+02:00"; 0 for what is none.
-func zone(s []byte) time.Duration {
-	if len(s) < 5 || s[0] != '+' && s[0] != '-' {
-		return 0
+// zone reads "+02", "+0200", "+02:00", "Z" and "UTC", and how far east that is.
+// Where there is none, and perhaps a year in its place, the clock is local.
+func zone(s []byte) (c Clock, east time.Duration) {
+	switch s = bytes.TrimRight(s, " "); {
+	case len(s) == 0 || isDigit(s[0]):
+		return ClockLocal, 0
+	case string(s) == "Z" || string(s) == "UTC" || string(s) == "GMT":
+		return ClockWall, 0
+	case len(s) < 3 || s[0] != '+' && s[0] != '-':
+		return ClockNone, 0
 	}
-	d := time.Duration(two(s[1:])) * time.Hour
+	east = time.Duration(two(s[1:])) * time.Hour
 	if minutes := bytes.TrimPrefix(s[3:], []byte(":")); len(minutes) >= 2 {
-		d += time.Duration(two(minutes)) * time.Minute
+		east += time.Duration(two(minutes)) * time.Minute
 	}
 	if s[0] == '-' {
-		return -d
+		east = -east
 	}
-	return d
+	return ClockWall, east
 }
 
 // yearBehind reads the year that dmesg -T prints last.
@@ -185,13 +206,15 @@ func two(s []byte) int {
 	return int(s[0]-'0')*10 + int(s[1]-'0')
 }
 
-// String gives seconds since boot, or the calendar in UTC; empty for no time.
+// String gives seconds since boot, or the calendar, in UTC or without a zone; empty for no time.
 func (t Time) String() string {
 	switch t.Clock {
 	case ClockBoot:
 		return strconv.FormatFloat(t.Since.Seconds(), 'f', 6, 64)
 	case ClockWall:
 		return time.Unix(0, 0).UTC().Add(t.Since).Format("2006-01-02T15:04:05.999999Z07:00")
+	case ClockLocal:
+		return time.Unix(0, 0).UTC().Add(t.Since).Format("2006-01-02T15:04:05.999999")
 	case ClockYearless:
 		return time.Date(leapYear, time.January, 1, 0, 0, 0, 0, time.UTC).Add(t.Since).Format("Jan _2 15:04:05.999999")
 	}

@@ -11,6 +11,9 @@ func cutWriter(s []byte, named bool) Line {
 	if line, ok := cutKernelTag(s); ok {
 		return line
 	}
+	if text, ok := cutContainer(s); ok && named {
+		return Line{Text: text, Tagged: true}
+	}
 	host, rest, ok := bytes.Cut(s, []byte(" "))
 	if ok && !bytes.HasSuffix(host, []byte(":")) {
 		if line, ok := cutKernelTag(rest); ok {
@@ -20,11 +23,32 @@ func cutWriter(s []byte, named bool) Line {
 		rest = s
 	}
 	if !named {
-		return Line{Text: s, Kernel: true}
+		return cutProcess(s, rest)
 	}
 	// A name may hold blanks: "Web Content[123]: ".
 	_, text, _ := bytes.Cut(rest, []byte(": "))
-	return Line{Text: text}
+	return Line{Text: text, Tagged: true}
+}
+
+// cutContainer removes "stdout F " of a container's line, as Kubernetes keeps
+// it (CRI): F is a whole line, P a part of one.
+func cutContainer(s []byte) ([]byte, bool) {
+	rest, ok := bytes.CutPrefix(s, []byte("std"))
+	if !ok || len(rest) < len("out F ") || rest[3] != ' ' || rest[4] != 'F' && rest[4] != 'P' || rest[5] != ' ' {
+		return s, false
+	}
+	stream := string(rest[:3])
+	return rest[len("out F "):], stream == "out" || stream == "err"
+}
+
+// cutProcess knows "host app[7]: " behind a stamp in brackets, which dmesg and
+// journalctl share: a process number is no kernel's. A line without one could
+// be anybody's.
+func cutProcess(s, behindHost []byte) Line {
+	if word, text, ok := bytes.Cut(behindHost, []byte(" ")); ok && len(behindHost) < len(s) && hasPID(word) {
+		return Line{Text: text, Tagged: true}
+	}
+	return Line{Text: s, Kernel: true}
 }
 
 // cutKernelTag removes "kernel: " and the uptime that syslog may keep behind it.
@@ -34,7 +58,7 @@ func cutKernelTag(s []byte) (Line, bool) {
 		return Line{}, false
 	}
 	text, uptime := cutBrackets(trimLine(rest))
-	return Line{Text: text, Kernel: true, Stamp: uptime}, true
+	return Line{Text: text, Kernel: true, Tagged: true, Stamp: uptime}, true
 }
 
 // cutBareWriter reads a line without a time: a message by itself, or behind
@@ -44,7 +68,7 @@ func cutBareWriter(s []byte) Line {
 		return line
 	}
 	if word, text, ok := bytes.Cut(s, []byte(" ")); ok && hasPID(word) {
-		return Line{Text: text}
+		return Line{Text: text, Tagged: true}
 	}
 	return Line{Text: s, Kernel: true}
 }

@@ -390,7 +390,7 @@ var catalog = [...]Entry{
 	{Code: 148, Name: "NVLINK_NVLPW_CTRL_ERROR", Meaning: "NVLink 5: the control part of a link reported an error.",
 		Fault: "link", Radius: "gpu", Action: "record", Source: "NVIDIA XID catalogue 2025-10", Architectures: "B100 GB200",
 		Note: "The decode table decides; without a matching row the severity word and 154 do."},
-	{Code: 149, Name: "NVLINK_NETIR_ERROR", Meaning: "NVLink 5: a link or its network interface went down.",
+	{Code: 149, Name: "NVLINK_NETIR_ERROR", Meaning: "NVLink 5: a link went down, or its network interface reported an error.",
 		Fault: "link", Radius: "gpu", Action: "reset", Source: "NVIDIA XID catalogue 2025-10", Diag: 2, Architectures: "B100 GB200", SymptomOf: []int{79},
 		Note: "The decode table decides; without a matching row the severity word and 154 do. Its reason field may blame the peer, or say ignore though printed as fatal."},
 	{Code: 150, Name: "NVLINK_MSE_ERROR", Meaning: "NVLink 5: the management engine of the links failed.",

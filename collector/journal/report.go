@@ -47,6 +47,9 @@ type Report struct {
 	Path    string  `json:"path,omitempty"`
 	Entries []Entry `json:"entries,omitempty"`
 	Cursor  string  `json:"cursor,omitempty"`
+	// Empty says of an opened journal that it has no entry of this boot: it may be
+	// nobody's.
+	Empty bool `json:"empty,omitempty"`
 	// Backlog says that the child had not come to the journal's end before.
 	Backlog bool   `json:"backlog,omitempty"`
 	Span    *Span  `json:"span,omitempty"`

@@ -72,6 +72,9 @@ func (cfg Config) choose() (Source, error) {
 			src.close()
 		}
 		if err != nil && cfg.Journal != nil {
+			if cfg.Log != nil {
+				cfg.Log.Warn("the kernel's device cannot be opened: the journal is heard instead", "error", err)
+			}
 			return FromJournal, nil
 		}
 		return Kmsg, nil

@@ -209,6 +209,7 @@ func TestReaderFollowsAFileThroughBootAndRestart(t *testing.T) {
 	put(t, cfg.Path, "6,0,1,-;a\n4,1,2,-;b\n")
 	l := listenTo(t, cfg)
 	l.expect(t, "one/0 backlog a", "one/1 backlog b")
+	time.Sleep(100 * time.Millisecond) // until the reader has found the end, all is backlog
 	add(t, cfg.Path, "4,2,3,-;c\n12,3,3,-;user\n4,4,3,-;d")
 	l.expect(t, "one/2 c")
 	add(t, cfg.Path, "\n")

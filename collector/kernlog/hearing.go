@@ -2,6 +2,7 @@ package kernlog
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/journal"
@@ -74,8 +75,16 @@ func (s *State) saw(r journal.Report, boot string, now time.Time) {
 			s.Reopened++
 		}
 		s.opened = true
+		if s.nobody = r.Empty; s.nobody {
+			s.deaf(fmt.Errorf("%s has no entry of this boot", r.Path), now)
+			return
+		}
 		s.hearing(now)
 	case journal.KindEntries:
+		if s.nobody && len(r.Entries) == 0 {
+			return
+		}
+		s.nobody = false
 		s.hearing(now)
 		s.LastArrival = now
 		for _, e := range r.Entries {

@@ -42,6 +42,9 @@ func newMerge(source Source, asks, accept bool, from Bookmark, boot string) *mer
 	if from.Kmsg.BootID != boot {
 		m.kmsgFloor = from.Last
 	}
+	if source == FromJournal {
+		m.mark.Kmsg = Position{} // it falls behind: whoever reads it next begins anew, above what was handled
+	}
 	return m
 }
 

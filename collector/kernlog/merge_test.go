@@ -212,3 +212,22 @@ func TestNextLife(t *testing.T) {
 	m.device("0 0 first")
 	m.check(t, tally{}, "0 first")
 }
+
+// While the journal alone is heard the device's place falls behind. It is given
+// up, so that the device, when it is heard again, begins above what was handled.
+func TestTheDevicesPlaceIsGivenUp(t *testing.T) {
+	from := Bookmark{Kmsg: Position{BootID: "boot", Sequence: 9}, Last: Moment{BootID: "boot", Micros: 100}}
+	mark := newMerge(FromJournal, false, false, from, "boot").mark
+	if mark.Kmsg != (Position{}) || mark.Last != from.Last {
+		t.Fatalf("the journal's reader saves %+v", mark)
+	}
+	m := newMerge(Kmsg, false, false, mark, "boot")
+	records := []Record{
+		{Position: Position{BootID: "boot", Sequence: 9}, Micros: 100, Text: []byte("handled")},
+		{Position: Position{BootID: "boot", Sequence: 10}, Micros: 101, Text: []byte("news")},
+	}
+	out, _ := m.kmsg(moment{}, records)
+	if len(out) != 1 || string(out[0].Text) != "news" {
+		t.Errorf("delivered %+v", out)
+	}
+}

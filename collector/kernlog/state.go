@@ -42,6 +42,8 @@ type State struct {
 	LastGap Gap `json:"lastGap,omitzero"`
 
 	opened bool // once
+	// nobody says that the journal has no entry of this boot.
+	nobody bool
 }
 
 // account guards a State.

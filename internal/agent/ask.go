@@ -29,6 +29,10 @@ func (c *core) answer(now time.Time, m asked) {
 	c.scanned(m)
 	switch r := m.report; r.Kind {
 	case nvml.KindInventory:
+		if len(r.Inventory.GPUs) > 0 && len(states(*r.Inventory)) == 0 && len(c.memory.inventory.GPUs()) == 0 {
+			c.blind(now, "no GPU tells who it is", false)
+			return
+		}
 		c.listed(now, *r.Inventory, m.bus)
 	case nvml.KindXID:
 		c.echoes.announce(now, *r.XID, &c.memory.inventory)
@@ -78,21 +82,21 @@ func (c *core) unseeing() {
 	c.renewed = true
 }
 
-// scanned takes in what the PCI bus lists. A node without a GPU has no driver
-// to be blind to.
+// scanned takes in what the PCI bus lists. A node that has no GPU, never had one
+// and need not have one has no driver to be blind to.
 func (c *core) scanned(m asked) {
 	if m.busError != nil && !c.busFailed {
 		c.log.Warn("the PCI bus cannot be read", "error", m.busError)
 	}
 	c.busFailed = m.busError != nil
 	if c.opts.Bus != nil && m.report.Kind != nvml.KindXID {
-		c.gpuless = m.busError == nil && len(m.bus) == 0
+		c.gpuless = m.busError == nil && len(m.bus) == 0 && len(c.memory.inventory.GPUs()) == 0 && c.opts.Judge.Expect == 0
 	}
 }
 
 // blind takes in that the driver cannot be asked.
 func (c *core) blind(now time.Time, why string, mismatch bool) {
-	if c.gpuless {
+	if c.gpuless && !mismatch {
 		c.silent = "no GPU of NVIDIA's on the PCI bus: nothing to watch"
 		return
 	}

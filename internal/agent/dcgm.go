@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
-	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
 
@@ -71,7 +70,7 @@ func (c *core) consult(now time.Time, r dcgm.Report) {
 		c.engine.Absent = "" // the call that did not return has
 		c.hold(now, &c.values, valueOpinions(*r.Values))
 		for _, g := range r.Values.GPUs {
-			c.dcgmXID(now, g)
+			c.dcgmXID(g)
 		}
 	case dcgm.KindViolation, dcgm.KindFailed:
 		c.log.Info("DCGM says", "violation", r.Violation, "failed", r.Failed)
@@ -147,11 +146,12 @@ func valueOpinions(v dcgm.Values) map[opinion]string {
 	return found
 }
 
-// dcgmXID treats the engine's last XID like an announcement of NVML's: the
-// kernel log is expected to have it. One from before the start is history.
-func (c *core) dcgmXID(now time.Time, g dcgm.GPU) {
+// dcgmXID only tells the engine's last XID. DCGM may have read it from the
+// kernel log, user space's forgeries included: the kernel's own word, or NVML's,
+// is what is acted on.
+func (c *core) dcgmXID(g dcgm.GPU) {
 	if g.XID != nil && g.XID.At.After(c.began) {
-		c.echoes.announce(now, nvml.XID{Code: g.XID.Code, UUID: g.UUID}, &c.memory.inventory)
+		c.log.Info("DCGM tells an XID", "code", g.XID.Code, "gpu", g.UUID)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/journal"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
@@ -91,10 +92,11 @@ func (c *core) line(now time.Time, o fault.Observation, text string) {
 	}
 }
 
-// printable makes kernel text safe to show on a terminal.
+// printable makes kernel text safe to show on a terminal: neither controls nor
+// marks that turn the direction of writing.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u009b' {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

@@ -23,7 +23,7 @@ func states(inv nvml.Inventory) []fault.GPUState {
 		s := fault.GPUState{Device: fault.Device{PCI: g.PCI, UUID: g.UUID}, Lost: g.Lost, Recovery: g.Recovery}
 		switch {
 		case g.Stuck != "":
-			s.Failed = g.Stuck + " does not return"
+			s.Failed, s.Stuck = g.Stuck+" does not return", true
 		case g.Error != nil && !g.Lost:
 			s.Failed = g.Error.Error()
 		}
@@ -42,8 +42,8 @@ func memoryOf(g nvml.GPU) ecc.Reading {
 	v := g.ECC.Volatile
 	r := ecc.Reading{Corrected: sum(v.DRAMCorrected, v.SRAMCorrected), Uncorrected: sum(v.DRAMUncorrected, v.SRAMUncorrected),
 		Threshold: g.ECC.Threshold, Busy: busy(g)}
-	_, failed := g.Failed[nvml.ValueECCVolatile]
-	r.Error = failed && v.DRAMCorrected == nil
+	code, failed := g.Failed[nvml.ValueECCVolatile]
+	r.Error = failed && code != nvml.Impossible && v.DRAMCorrected == nil
 	if m := g.Remap; m != nil {
 		r.Pending, r.Failed = &m.Pending, &m.Failed
 		if m.Banks != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
 
-// Agent is what the agent does about a class of fault, before a line's text,
-// other faults and the driver's recovery action refine it.
+// Agent is what the agent does about a fault: about a line as its text says, and
+// about a class before a line's text, other faults and the driver's recovery
+// action refine it.
 type Agent struct {
 	Hard   bool         `json:"hard"`
 	Radius fault.Radius `json:"radius"`

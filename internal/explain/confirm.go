@@ -103,8 +103,9 @@ var topicChecks = map[topic][]Check{
 	},
 }
 
-// checks gives the commands for a subject, the specific ones first.
-func (s subject) checks() []Check {
+// checks gives the commands for a subject, the specific ones first, with the
+// diagnosis of the given level.
+func (s subject) checks(diag int) []Check {
 	if s.class == "" {
 		return []Check{}
 	}
@@ -115,7 +116,7 @@ func (s subject) checks() []Check {
 		checks = append(checks, recoveryCheck)
 	}
 	checks = append(checks, lastXIDs)
-	switch fault.RuleFor(s.class).Diag {
+	switch diag {
 	case 2:
 		checks = append(checks, Check{"dcgmi diag -r 2 -i INDEX", "the diagnosis that must pass; up to ten minutes, on an idle GPU only"})
 	case 3:

@@ -17,7 +17,8 @@ type Explanation struct {
 	Meaning Meaning `json:"meaning"`
 	// Line is what a whole line says beside its number; nil for other questions.
 	Line *Line `json:"line,omitempty"`
-	// Agent is nil where the agent opens no fault.
+	// Agent is what is done about the line alone where one was asked about, else
+	// about the class; nil where the agent opens no fault.
 	Agent     *Agent     `json:"agent"`
 	Confirm   []Check    `json:"confirm"`
 	Documents []Document `json:"documents"`
@@ -47,13 +48,16 @@ func Explain(question, driver string) (Explanation, error) {
 	}
 	e := Explanation{Subject: s.name(), Class: s.class}
 	e.Meaning, e.Known = s.meaning()
+	rule, opens := fault.RuleFor(s.class), s.class != ""
 	if s.whole {
-		e.Line = s.line(driver)
+		var v fault.Verdict
+		e.Line, v = s.line(driver)
+		opens, rule = e.Line.Verdict != nil, rule.Refined(v)
 	}
-	if s.class != "" {
-		agent := ruleText(fault.RuleFor(s.class))
+	if opens {
+		agent := ruleText(rule)
 		e.Agent = &agent
 	}
-	e.Confirm, e.Documents = s.checks(), s.documents()
+	e.Confirm, e.Documents = s.checks(rule.Diag), s.documents()
 	return e, nil
 }

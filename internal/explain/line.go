@@ -28,11 +28,12 @@ type Fact struct {
 }
 
 // line reads everything that the parser and the decoders find in the line, and
-// has the judge judge it as if it were the only one.
-func (s subject) line(driver string) *Line {
+// has the judge judge it as if it were the only one; the verdict is zero where it
+// opens no fault.
+func (s subject) line(driver string) (*Line, fault.Verdict) {
 	l := &Line{Facts: []Fact{}}
 	if s.why != "" && s.event.Kind == xidparse.KindNone {
-		return l
+		return l, fault.Verdict{}
 	}
 	ev := s.event
 	l.identity(ev)
@@ -41,11 +42,13 @@ func (s subject) line(driver string) *Line {
 	judge := fault.New(fault.Config{Driver: driver})
 	start := time.Unix(0, 0).UTC()
 	judge.Step(start, fault.Observation{Fact: fault.Boot{ID: "explain"}})
-	if vs := judge.Step(start, fault.Observation{Sequence: 1, Fact: fault.Heard{Event: ev}}); len(vs) > 0 {
-		verdict := replay.NewVerdictLine(vs[0])
-		l.Verdict = &verdict
+	vs := judge.Step(start, fault.Observation{Sequence: 1, Fact: fault.Heard{Event: ev}})
+	if len(vs) == 0 {
+		return l, fault.Verdict{}
 	}
-	return l
+	verdict := replay.NewVerdictLine(vs[0])
+	l.Verdict = &verdict
+	return l, vs[0]
 }
 
 func (l *Line) add(present bool, name, value string) {
@@ -125,8 +128,7 @@ func (l *Line) decode(ev xidparse.Event, body xidparse.NVLink5, driver string) {
 		l.add(true, "decode table", "has no such row; the severity word and XID 154 decide")
 		return
 	}
-	text := map[nvlink.Do]string{nvlink.DoIgnore: "ignore", nvlink.DoFollow154: "follow XID 154", nvlink.DoReset: "reset the GPU"}[row.Do]
-	text += " (" + row.Reason + ")"
+	text := row.Do.String() + " (" + row.Reason + ")"
 	text += map[nvlink.Blame]string{nvlink.BlamePeer: "; the far end of the link is to blame", nvlink.BlameHost: "; the host is to blame",
 		nvlink.BlameSoftware: "; the driver, or whoever took the link down, is to blame"}[row.Blame]
 	l.add(true, "decode table", text)

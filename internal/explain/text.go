@@ -74,12 +74,15 @@ func (p page) said(l *Line) {
 func (p page) agent(e Explanation) {
 	a := e.Agent
 	if a == nil {
+		if e.Class != "" {
+			p.heading("What the agent does")
+			p.row("this line alone", "It opens no fault, and ends what the driver had asked for before.")
+		}
 		return
 	}
 	p.heading("What the agent does")
 	if e.Line != nil && e.Line.Verdict != nil {
-		v := e.Line.Verdict
-		p.row("this line alone", fmt.Sprintf("%s, radius %s: %s", v.Action, v.Radius, v.Reason))
+		p.row("this line alone", e.Line.Verdict.Reason)
 	}
 	action := a.Action.String()
 	if a.Later != 0 {

@@ -62,7 +62,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-func replayBytes(b *testing.B, out Printer, log []byte) {
+func replayBytes(b testing.TB, out Printer, log []byte) {
 	if err := New(out, Options{}).Run([]Source{{In: bytes.NewReader(log)}}); err != nil {
 		b.Fatal(err)
 	}

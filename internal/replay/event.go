@@ -18,7 +18,7 @@ func appendEvent(b []byte, f Finding) []byte {
 	b = appendNumber(b, "line", f.Line, -1)
 	b = appendOptional(b, "time", f.Time.String())
 	ev, kind := f.Event, f.Event.Kind.String()
-	if f.Missing > 0 {
+	if f.Gap {
 		kind = "gap"
 		ev = xidparse.Event{GPUInstance: xidparse.Absent, ComputeInstance: xidparse.Absent, Link: xidparse.Absent, Message: f.Text}
 	}
@@ -27,7 +27,11 @@ func appendEvent(b []byte, f Finding) []byte {
 		pci = ev.PCI.String()
 	}
 	b = appendText(b, "kind", kind)
-	b = appendNumber(b, "xid", ev.Code, 0)
+	none := 0
+	if ev.Kind == xidparse.KindXID || ev.Kind == xidparse.KindSXID {
+		none = xidparse.Absent // 0 is a code that a line can have
+	}
+	b = appendNumber(b, "xid", ev.Code, none)
 	b = appendOptional(b, "pci", pci)
 	b = appendNumber(b, "gpu_instance", ev.GPUInstance, xidparse.Absent)
 	b = appendNumber(b, "compute_instance", ev.ComputeInstance, xidparse.Absent)
@@ -35,7 +39,10 @@ func appendEvent(b []byte, f Finding) []byte {
 	b = appendText(b, "process", ev.Process)
 	b = appendNumber(b, "link", ev.Link, xidparse.Absent)
 	b = appendNumber(b, "caused_by", ev.CausedBy, 0)
-	if f.Missing > 0 {
+	switch {
+	case f.Gap && f.Missing == 0:
+		b = append(appendName(b, "missing"), "null"...)
+	case f.Gap:
 		b = strconv.AppendUint(appendName(b, "missing"), f.Missing, 10)
 	}
 	b = appendText(b, "message", ev.Message)

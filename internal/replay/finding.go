@@ -8,7 +8,7 @@ import (
 )
 
 // Finding is one message of a log and all that came of it. At most one of
-// Event, Missing and Ignored is set; with none of them the time that passed
+// Event, Gap, Ignored and Booted is set; with none of them the time that passed
 // before the message has changed something.
 type Finding struct {
 	// File is the log's name, and empty when there is one log only.
@@ -18,10 +18,14 @@ type Finding struct {
 	// Time is the message's own, where the log gave one.
 	Time  xidparse.Time
 	Event xidparse.Event
-	// Missing is how many messages are missing in front of this one.
+	// Gap says that messages are missing in front of this one, Missing how many,
+	// 0 where nobody knows.
+	Gap     bool
 	Missing uint64
 	// Ignored says why a message that looks like an event is none.
 	Ignored string
+	// Booted: the host was booted anew here.
+	Booted bool
 	// Text is the message, where there is no event.
 	Text    string
 	Changes []Change
@@ -55,4 +59,11 @@ type Outcome struct {
 	// like it, and Missing more are missing by the log's own word.
 	Messages, Events, Ignored int
 	Missing                   uint64
+	// Uncounted are the gaps of which nobody knows how many they miss.
+	Uncounted int
+	// Overlong are the lines that were read to logfile.MaxLine only.
+	Overlong int
+	// Known are the messages whose line has a transport's form: a time, a
+	// writer, or the driver's own tag.
+	Known int
 }

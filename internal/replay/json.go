@@ -44,7 +44,7 @@ func NewJSON(w io.Writer) *JSON {
 
 // Finding implements Printer. What is ignored is no event.
 func (j *JSON) Finding(f Finding) error {
-	if f.Event.Kind != xidparse.KindNone || f.Missing > 0 {
+	if f.Event.Kind != xidparse.KindNone || f.Gap {
 		j.line = appendEvent(j.line[:0], f)
 		if _, err := j.out.Write(j.line); err != nil {
 			return err

@@ -149,3 +149,20 @@ func TestDocumentedTopology(t *testing.T) {
 		}
 	}
 }
+
+// Code 0 is a number that a line can have; an event without one has null.
+func TestCodeZeroIsNotNull(t *testing.T) {
+	for line, want := range map[string]string{
+		"NVRM: Xid (PCI:0000:3b:00): 0, something":                            `"xid":0,`,
+		"nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 0, Non-fatal, Link 1 odd": `"xid":0,`,
+		"NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x62:0x55:2477)":      `"xid":null,`,
+	} {
+		var out bytes.Buffer
+		if err := New(NewJSON(&out), Options{}).Run([]Source{{In: strings.NewReader(line + "\n")}}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: no %s in\n%s", line, want, &out)
+		}
+	}
+}

@@ -41,16 +41,16 @@ type Replay struct {
 	clock clock
 	stuck xidparse.Stuck
 	// ticked is when the judge was last told that time has passed.
-	ticked  time.Time
-	seq     uint64
-	outcome Outcome
+	ticked time.Time
+	seq    uint64
+	// boots counts the boots after the first, bootEvents the events up to the
+	// last of them.
+	boots, bootEvents int
+	outcome           Outcome
 }
 
 // ErrUnreadable is a log that could not be read to its end.
 var ErrUnreadable = errors.New("unreadable")
-
-// bootName stands for the boot's id, which a log does not have.
-const bootName = "replay"
 
 // tickEvery is how often time passes for the judge, by the log's clock. The
 // shortest quiet that ends an episode is an hour.
@@ -60,24 +60,32 @@ const tickEvery = time.Minute
 func New(out Printer, opts Options) *Replay {
 	start := time.Unix(0, 0).UTC()
 	r := &Replay{opts: opts, out: out, clock: clock{now: start}, ticked: start,
-		judge: fault.New(fault.Config{Driver: opts.Driver, Topology: opts.Topology}),
+		judge: fault.New(fault.Config{Driver: opts.Driver, Topology: opts.Topology, BootCures: true}),
 		plan:  remediate.NewPlan(remediate.Policy{Mode: remediate.Contain})}
 	r.judge.Step(start, fault.Observation{Fact: fault.Boot{ID: bootName}})
 	return r
 }
 
 // Run reads the logs and shows the outcome. An error wraps ErrUnreadable where
-// a log is to blame, and else is the printer's.
+// a log is to blame, and else is the printer's. What was read before such a log
+// was damaged is shown.
 func (r *Replay) Run(sources []Source) error {
+	var failed error
 	for _, s := range sources {
-		if err := r.file(s, len(sources) > 1); err != nil {
-			return err
+		if failed = r.file(s, len(sources) > 1); failed != nil {
+			break
 		}
+	}
+	if failed != nil && (!errors.Is(failed, ErrUnreadable) || r.outcome.Messages == 0) {
+		return failed
 	}
 	r.outcome.Open = r.judge.Open()
 	r.outcome.Incidents = r.plan.Incidents()
 	r.outcome.Topology = r.opts.Topology
-	return r.out.End(r.outcome)
+	if err := r.out.End(r.outcome); err != nil {
+		return err
+	}
+	return failed
 }
 
 func (r *Replay) file(s Source, named bool) error {
@@ -90,6 +98,7 @@ func (r *Replay) file(s Source, named bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, ErrUnreadable, err)
 	}
+	defer func() { r.outcome.Overlong += in.Overlong() }()
 	for {
 		m, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -115,7 +124,16 @@ func (r *Replay) file(s Source, named bool) error {
 func (r *Replay) message(m logfile.Message, f Finding) error {
 	r.seq++
 	r.outcome.Messages++
-	if !xidparse.Ours(m.Text) {
+	ours := xidparse.Ours(m.Text)
+	if ours || m.Tagged || len(m.Stamp) > 0 {
+		r.outcome.Known++
+	}
+	if m.Dropped > 0 { // and a message behind it
+		if err := r.gap(m, f); err != nil {
+			return err
+		}
+	}
+	if !ours {
 		return r.other(m, f)
 	}
 	ev, ok := xidparse.Parse(string(m.Text))
@@ -133,11 +151,17 @@ func (r *Replay) message(m logfile.Message, f Finding) error {
 
 // other reads a message that is not the driver's.
 func (r *Replay) other(m logfile.Message, f Finding) error {
+	if boots(m) {
+		return r.booted(m, f)
+	}
 	if m.Kernel {
 		if ev, began, ok := r.stuck.Line(uint64(m.Number), m.Text); ok {
 			f.Line, f.Time = int(began), m.Time()
 			return r.event(f, ev)
 		}
+	}
+	if m.Dropped > 0 {
+		return nil // told already
 	}
 	return r.gap(m, f)
 }
@@ -170,8 +194,10 @@ func (r *Replay) gap(m logfile.Message, f Finding) error {
 	if !ok {
 		return nil
 	}
-	r.outcome.Missing += missing
-	f.Time, f.Missing, f.Text = m.Time(), missing, string(m.Text)
+	if r.outcome.Missing += missing; missing == 0 {
+		r.outcome.Uncounted++
+	}
+	f.Gap, f.Time, f.Missing, f.Text = true, m.Time(), missing, string(m.Text)
 	f.Changes = r.changes(r.judge.Step(r.clock.now, fault.Observation{Sequence: r.seq, Fact: fault.Gap{Lost: missing}}))
 	return r.out.Finding(f)
 }

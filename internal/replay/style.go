@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
@@ -105,10 +106,11 @@ func target(v fault.Verdict) string {
 	return strings.Join(addresses(v.GPUs), ", ")
 }
 
-// Printable makes a log's text safe to show on a terminal.
+// Printable makes a log's text, or a file's name, safe to show on a terminal:
+// neither a control nor what turns the direction of text reaches it.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

@@ -11,6 +11,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
+	"github.com/gpuhealthd/gpuhealthd/xidparse/logfile"
 )
 
 // summary tells the whole log again: counts, a row for every device, and what
@@ -18,11 +19,20 @@ import (
 func (t *Text) summary(o Outcome) {
 	fmt.Fprintf(t.out, "\n%s\n", t.style.Strong("Summary"))
 	fmt.Fprintf(t.out, "%s read, %s.\n", Count(o.Messages, "message"), Count(o.Events, "event"))
+	if o.Known == 0 && o.Messages > 0 {
+		fmt.Fprintln(t.out, t.style.Warn("No line of this log has a form that is known; what it says of GPUs, if anything, was not heard."))
+	}
 	if o.Ignored > 0 {
 		fmt.Fprintf(t.out, "%s ignored: written by user space.\n", Count(o.Ignored, "message"))
 	}
 	if o.Missing > 0 {
 		fmt.Fprintln(t.out, t.style.Warn(Count(o.Missing, "message")+" missing: what they said is not known."))
+	}
+	if o.Uncounted > 0 {
+		fmt.Fprintln(t.out, t.style.Warn(Count(o.Uncounted, "gap")+" of unknown size: what is missing there is not known."))
+	}
+	if o.Overlong > 0 {
+		fmt.Fprintln(t.out, t.style.Warn(Count(o.Overlong, "line")+fmt.Sprintf(" longer than %d KiB: what stands behind that is not known.", logfile.MaxLine>>10)))
 	}
 	if o.Topology != nil {
 		fmt.Fprintf(t.out, "Topology: %s.\n", o.Topology)
@@ -181,8 +191,13 @@ func (t *Text) faultTable(open []fault.Verdict) {
 // deeds says what a plan would do, in order; empty for nothing.
 func deeds(steps []remediate.Step, diag int) string {
 	var done, asked []string
+	covered := ""
 	for _, s := range steps {
-		if s.Status == remediate.Withdrawn {
+		switch s.Status {
+		case remediate.Withdrawn:
+			continue
+		case remediate.Covered:
+			covered = fmt.Sprintf(" (the %s comes with what another fault asks for)", s.Kind)
 			continue
 		}
 		text := string(s.Kind)
@@ -201,5 +216,5 @@ func deeds(steps []remediate.Step, diag int) string {
 	if len(asked) > 0 {
 		done = append(done, "ask for "+strings.Join(asked, ", "))
 	}
-	return strings.Join(done, ", then ")
+	return strings.Join(done, ", then ") + covered
 }

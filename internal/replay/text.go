@@ -78,7 +78,7 @@ func (t *Text) Finding(f Finding) error {
 // heard says whether a line is shown: the first of its kind are, and every one
 // that changes something.
 func (t *Text) heard(f Finding) bool {
-	if f.Missing > 0 {
+	if f.Gap || f.Booted {
 		return true
 	}
 	if f.Event.Kind == xidparse.KindNone && f.Ignored == "" {
@@ -125,10 +125,12 @@ func (t *Text) caughtUp() {
 
 func (t *Text) heardLine(f Finding) string {
 	switch {
-	case f.Missing > 0:
-		return fmt.Sprintf("gap      %s  %s\n", place(f), t.style.Warn(fmt.Sprintf("%d messages are missing here, by the log's own word", f.Missing)))
+	case f.Gap:
+		return fmt.Sprintf("gap      %s  %s\n", place(f), t.style.Warn(missing(f.Missing)+" here, by the log's own word"))
 	case f.Ignored != "":
 		return t.style.Dim(fmt.Sprintf("ignored  %s  %s: %s", place(f), f.Ignored, Printable(f.Text))) + "\n"
+	case f.Booted:
+		return fmt.Sprintf("booted   %s  the host was booted anew\n", place(f))
 	case f.Event.Kind == xidparse.KindNone:
 		return t.style.Dim(fmt.Sprintf("passed   %s  the time up to here", place(f))) + "\n"
 	}
@@ -139,11 +141,22 @@ func (t *Text) heardLine(f Finding) string {
 	return text + "\n"
 }
 
+// missing says how much of a log a gap has taken.
+func missing(n uint64) string {
+	switch n {
+	case 0:
+		return "messages are missing, nobody knows how many,"
+	case 1:
+		return "1 message is missing"
+	}
+	return fmt.Sprintf("%d messages are missing", n)
+}
+
 // place says where and when a message stood.
 func place(f Finding) string {
 	text := fmt.Sprintf("line %d", f.Line)
 	if f.File != "" {
-		text = f.File + " " + text
+		text = Printable(f.File) + " " + text
 	}
 	if f.Time.Clock != xidparse.ClockNone {
 		text += " [" + f.Time.String() + "]"

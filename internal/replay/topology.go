@@ -23,6 +23,9 @@ const (
 	maxTrays      = 256
 )
 
+// lastPCIDevice is the highest number that PCI gives a device on its bus.
+const lastPCIDevice = 0x1f
+
 // LoadTopology finds a topology by name, or reads it from a file.
 func LoadTopology(nameOrFile string) (nvlink.Topology, error) {
 	if t, ok := nvlink.Named(nameOrFile); ok {
@@ -130,6 +133,9 @@ func (r *topologyReader) addresses(field string, n *yaml.Node) ([]nvlink.Address
 		pci, ok := xidparse.ParsePCI(item.Value)
 		if item.Kind != yaml.ScalarNode || !ok {
 			return nil, r.fault(item, field, "%q is not a PCI address, domain:bus:device in hex", item.Value)
+		}
+		if pci.Device > lastPCIDevice {
+			return nil, r.fault(item, field, "%q names the device %#x of a bus, which has %#x at most", item.Value, pci.Device, lastPCIDevice)
 		}
 		a := nvlink.Address(pci)
 		if slices.Contains(as, a) {

@@ -31,6 +31,7 @@ func TestParseTopology(t *testing.T) {
 		"gpus: []":                         "node.yaml:1: gpus: not a list",
 		"nvlink: 4":                        "node.yaml:1: gpus: missing",
 		"nvlink: four\ngpus: [0000:1b:00]": `node.yaml:1: nvlink: "four" is not a number from 0 to 9`,
+		"gpus: [0000:1b:20]":               `node.yaml:1: gpus: "0000:1b:20" names the device 0x20`,
 		"gpus:\n- 0000:1b:00\n- 1b":        `node.yaml:3: gpus: "1b" is not a PCI address`,
 		"gpus:\n- 0000:1b:00\n- 0:1b:00":   "node.yaml:3: gpus: 0000:1b:00 is listed twice",
 		"gpus: [0000:1b:00]\ngpu: 1":       "node.yaml:2: gpu: no such field",

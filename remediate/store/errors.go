@@ -18,6 +18,7 @@ var (
 	ErrLocked   = errors.New("in use by another process")
 	ErrReadOnly = errors.New("not writable")
 	ErrFull     = errors.New("no space left")
+	ErrGone     = errors.New("moved away or removed")
 	ErrNoFolder = errors.New("no folder")
 )
 
@@ -65,6 +66,8 @@ func remedy(kind error) string {
 		return "stop the other gpuhealthd on this node, and restart this one"
 	case errors.Is(kind, ErrReadOnly):
 		return "make its folder and file writable and restart"
+	case errors.Is(kind, ErrGone):
+		return "restart: gpuhealthd goes on with what is at that path then"
 	case errors.Is(kind, ErrFull):
 		return "free space on its file system"
 	case errors.Is(kind, ErrNoFolder):
@@ -84,7 +87,7 @@ func fail(op, path string, err error) error {
 }
 
 func kindOf(err error) error {
-	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked, ErrNoFolder} {
+	for _, kind := range []error{ErrNewer, ErrCorrupt, ErrLocked, ErrGone, ErrNoFolder} {
 		if errors.Is(err, kind) {
 			return kind
 		}

@@ -31,6 +31,8 @@ type Store struct {
 
 	mu sync.Mutex
 	db *bolt.DB
+	// file is what was opened: the path may lead elsewhere later.
+	file os.FileInfo
 	// broken is set when the file can no longer be trusted: its content is
 	// damaged, or the disk lost what it had taken. Every later call returns it.
 	broken error
@@ -56,6 +58,9 @@ func Open(path string) (*Store, error) {
 	})
 	if err != nil {
 		return nil, fail("open", path, err)
+	}
+	if s.file, err = os.Stat(path); err != nil {
+		return nil, errors.Join(fail("open", path, err), s.Close())
 	}
 	if err := s.view("open", checkFormat); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -133,13 +138,25 @@ func (s *Store) run(op string, do func() error) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	err := fail(op, s.path, guard(do))
+	err := fail(op, s.path, s.inPlace())
+	if err == nil {
+		err = fail(op, s.path, guard(do))
+	}
 	// After EIO the kernel may have dropped pages that it had accepted, and a
 	// later sync would not say so.
-	if errors.Is(err, ErrCorrupt) || errors.Is(err, syscall.EIO) {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrGone) || errors.Is(err, syscall.EIO) {
 		s.broken = err
 	}
 	return err
+}
+
+// inPlace is an error once the path does not lead to the open file any more:
+// what is written then is lost with the process.
+func (s *Store) inPlace() error {
+	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
+		return ErrGone
+	}
+	return nil
 }
 
 // errPanicked marks the errors that guard made.

@@ -247,3 +247,27 @@ func BenchmarkSaveUnchanged(b *testing.B) {
 		}
 	}
 }
+
+// A store whose file was taken away under it says so: what it would write is
+// lost with the process.
+func TestGone(t *testing.T) {
+	for name, take := range map[string]func(path string) error{
+		"removed":    os.Remove,
+		"moved away": func(path string) error { return os.Rename(path, path+".aside") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state.db")
+			s, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := take(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Save(sample(1)); !errors.Is(err, ErrGone) {
+				t.Errorf("save: %v, want %v", err, ErrGone)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -77,7 +78,10 @@ func TestANodeWithoutGPUs(t *testing.T) {
 	onBus(t, d)
 	d.Config.NVML.Grace = config.Duration(0)
 	d.Start()
-	d.AwaitReady() // there is nothing to wait for
+	d.AwaitReady()
+	if text := d.StatusText(); !strings.Contains(text, "no GPU of NVIDIA's on the PCI bus") {
+		t.Errorf("gpuhealthd status says:\n%s", text)
+	}
 	judgesAllTheSame(t, d) // the switches' and a guest's lines come here too
 	if _, blind := openIncident(d, fault.AgentBlind, ""); blind {
 		t.Error("a node without a GPU is called blind")

@@ -34,6 +34,16 @@ of a class only records. ` + "`gpuhealthd explain CLASS`" + ` tells one class in
 |---|---|---|---|---|---|---|---|---:|---|
 `
 
+const suspects = `
+## When programs' faults point to the GPU
+
+XID 13 and 31 are a program's own. The GPU is suspect, and a diagnosis waits for an
+idle window, once three processes with at least two names between them have run into
+the same place of one GPU within 24 hours, each 10 seconds or more after the one
+before. A line that does not name its process (` + "`pid='<unknown>'`" + `) does not count,
+even where an XID 43 behind it names one.
+`
+
 const ends = `
 ## What ends a fault
 
@@ -43,6 +53,9 @@ Where the driver is polled, a number of clean polls is asked for as well
 Another GPU at the same address ends all that was wrong with the one before. Once a
 person has uncordoned the node, a fault is over when an hour has brought nothing
 more of it and the driver does not bear it out.
+
+What asks for more than its class does, by its text (an XID 94 with ` + "`RST: Yes`" + `, a
+fatal NVLink 5 error) or by XID 154, is over as a reset is, not by being quiet.
 
 | class | over when |
 |---|---|
@@ -57,6 +70,7 @@ func docs() []byte {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", code(r.Class), r.Title, yes(r.Hard), r.Radius,
 			r.Action, unless(r.Later, fault.None), yes(r.Floor), drain(r.Drain), blankZero(r.Diag), symptoms(r))
 	}
+	b.WriteString(suspects)
 	b.WriteString(ends)
 	for _, r := range rules {
 		fmt.Fprintf(&b, "| %s | %s |\n", code(r.Class), r.Over())

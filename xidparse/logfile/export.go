@@ -27,11 +27,13 @@ func beginsEntry(line []byte) bool { return bytes.HasPrefix(line, []byte("__CURS
 // the entry and is left to be read as a line: text that merely looks like an
 // entry's begin hides nothing.
 func (e *entry) read(in *lines) {
-	e.message, e.transport, e.facility = e.message[:0], e.transport[:0], e.facility[:0]
-	e.uptime, e.received = e.uptime[:0], e.received[:0]
+	e.clear()
 	for {
 		line, err := in.next()
-		if err != nil || len(line) == 0 {
+		if err != nil {
+			return
+		}
+		if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 {
 			return
 		}
 		name, value, plain := bytes.Cut(line, []byte("="))
@@ -47,6 +49,11 @@ func (e *entry) read(in *lines) {
 			*to = append(*to, value...)
 		}
 	}
+}
+
+func (e *entry) clear() {
+	e.message, e.transport, e.facility = e.message[:0], e.transport[:0], e.facility[:0]
+	e.uptime, e.received = e.uptime[:0], e.received[:0]
 }
 
 func (e *entry) line() xidparse.Line {

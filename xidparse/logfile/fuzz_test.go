@@ -18,6 +18,9 @@ func FuzzRead(f *testing.F) {
 		if bytes.HasPrefix(log, gzipMagic) && len(log) > 1<<12 {
 			return // a bomb would only test gzip
 		}
+		if refuse(log[:min(len(log), sniffed)]) != nil {
+			return
+		}
 		r, err := NewReader(bytes.NewReader(log), Options{Kata: true})
 		last := 0
 		for err == nil {

@@ -2,7 +2,10 @@ package logfile
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // lines reads physical lines, of bounded length, and can give one again.
@@ -49,3 +52,6 @@ func (l *lines) next() ([]byte, error) {
 
 // unread makes next give the same line again. Nothing may be read in between.
 func (l *lines) unread() { l.again = true }
+
+// plainLine is a line without its carriage return and terminal colours.
+func plainLine(line []byte) []byte { return xidparse.Plain(bytes.TrimSuffix(line, []byte("\r"))) }

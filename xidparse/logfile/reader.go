@@ -37,18 +37,18 @@ type Reader struct {
 	lines  lines
 	entry  entry
 	notice []byte
-	// kernel is whether the kernel wrote the message before.
-	kernel bool
+	author author
 }
 
-// NewReader begins to read. It fails where the compression cannot be opened.
+// NewReader begins to read. It fails where the compression cannot be
+// opened, and for a form that is not read.
 func NewReader(source io.Reader, opts Options) (*Reader, error) {
-	r := &Reader{opts: opts, source: &counter{in: source}, kernel: true}
+	r := &Reader{opts: opts, source: &counter{in: source}}
 	plain, err := decompress(bufio.NewReaderSize(r.source, MaxLine), opts.Zstd)
 	if err != nil {
 		return nil, fmt.Errorf("log, byte %d: %w", r.source.n, err)
 	}
-	r.lines.in = bufio.NewReaderSize(plain, MaxLine)
+	r.lines.in = plain
 	return r, nil
 }
 
@@ -80,14 +80,17 @@ func (r *Reader) message() (Message, error) {
 			return Message{}, err
 		}
 		m := Message{Number: r.lines.number}
-		if beginsEntry(text) {
+		switch {
+		case beginsEntry(text):
 			r.entry.read(&r.lines)
-			m.Line = r.entry.line()
-		} else {
+			m.Line = r.entryLine()
+		case beginsVerbose(text):
+			r.entry.readVerbose(&r.lines)
+			m.Line = r.entryLine()
+		default:
 			m.Line = xidparse.Cut(text)
-			m.Kernel = m.Kernel && (r.kernel || !isContinuation(text))
+			m.Kernel = r.author.wrote(text, m.Line)
 		}
-		r.kernel = m.Kernel
 		if r.opts.Kata && !m.Kernel {
 			if guest, ok := xidparse.CutKata(m.Text); ok {
 				m.Line = guest
@@ -99,11 +102,11 @@ func (r *Reader) message() (Message, error) {
 	}
 }
 
-// isContinuation knows a line as journalctl and dmesg print the second of a
-// message: indented, and without a prefix. Its writer is the first's.
-func isContinuation(line []byte) bool {
-	text := bytes.TrimLeft(line, " \t")
-	return len(text) < len(line) && xidparse.Ours(text)
+// entryLine is the message of the entry that was read.
+func (r *Reader) entryLine() xidparse.Line {
+	line := r.entry.line()
+	r.author = author{begun: true, kernel: line.Kernel}
+	return line
 }
 
 // The notice of a GPU that is dead when the driver probes it is one record of

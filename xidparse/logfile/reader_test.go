@@ -46,6 +46,11 @@ func binaryField(name, value string) string {
 	return name + "\n" + string(binary.LittleEndian.AppendUint64(nil, uint64(len(value)))) + value + "\n"
 }
 
+// verbose is an entry of journalctl -o verbose.
+func verbose(fields ...string) string {
+	return "Mon 2026-11-30 00:53:20.010000 UTC [s=6e3a;i=1f;b=09;m=5;t=6;x=7]\n    " + strings.Join(fields, "\n    ") + "\n"
+}
+
 func TestRead(t *testing.T) {
 	tests := []struct {
 		name, log string
@@ -83,6 +88,17 @@ func TestRead(t *testing.T) {
 		{"journal export, other binary field", "__CURSOR=s=1\n" + binaryField("_CMDLINE", "a\n\nb") + "_TRANSPORT=kernel\nMESSAGE=a\n", []string{"1 kernel a"}},
 		{"journal export that is none", "__CURSOR=\n[1.5] " + gone, []string{"2 kernel " + gone}},
 		{"journal export with a length that is none", "__CURSOR=\nNAME\n[1.5] " + gone, []string{"3 kernel " + gone}},
+		{"journal export from Windows", "__CURSOR=s=1\r\n_TRANSPORT=syslog\r\nMESSAGE=" + gone + "\r\n\r\n__CURSOR=s=2\r\n_TRANSPORT=kernel\r\nMESSAGE=" + gone + "\r\n\r\n",
+			[]string{"1 user " + gone, "5 kernel " + gone}},
+		{"journal verbose", verbose("_TRANSPORT=syslog", "MESSAGE="+gone) + verbose("_TRANSPORT=kernel", "MESSAGE="+gone),
+			[]string{"1 user " + gone, "4 kernel " + gone}},
+		{"journal verbose, written to kmsg", verbose("_TRANSPORT=kernel", "SYSLOG_FACILITY=1", "MESSAGE="+gone), []string{"1 user " + gone}},
+		{"journal verbose, user space over several lines", verbose("_TRANSPORT=stdout", "MESSAGE=got\n            "+gone+"\n            _TRANSPORT=kernel\n\n            "+gone, "PRIORITY=6"),
+			[]string{"1 user got\n" + gone + "\n_TRANSPORT=kernel\n\n" + gone}},
+		{"journal verbose, other text", verbose("_TRANSPORT=kernel", "_CMDLINE=a\n             "+gone, "MESSAGE=a") + "Nov 30 00:53:20 n1 kernel: b",
+			[]string{"1 kernel a", "6 kernel b"}},
+		{"not journal verbose", "[2026-11-29 10:11:12] app: a [s=1;i=2]\n    _TRANSPORT=kernel\n    MESSAGE=" + gone,
+			[]string{"1 kernel app: a [s=1;i=2]", "2 user _TRANSPORT=kernel", "3 user MESSAGE=" + gone}},
 		{"journal export cut short", "__CURSOR=s=1\n_TRANSPORT=kernel\nMESSAGE\n\x40\x00\x00\x00\x00\x00\x00\x00" + gone, []string{"1 kernel " + gone}},
 	}
 	for _, tt := range tests {

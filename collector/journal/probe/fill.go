@@ -31,7 +31,7 @@ func (p *probe) fillAll(ctx context.Context) error {
 // nothing: the answer is then empty, and says why.
 func (p *probe) fill(ctx context.Context, span journal.Span) error {
 	r := journal.Report{Kind: journal.KindFilled, Span: &span, Done: true}
-	j, _, err := p.open(span.Boot, true)
+	j, _, _, err := p.open(span.Boot, true)
 	if err == nil {
 		defer shut(j)
 		err = walkTo(j, span.From)

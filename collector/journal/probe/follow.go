@@ -63,12 +63,12 @@ var errDeaf = errors.New("the parent does not hear")
 
 // opening reads one opening of the journal, until it must be opened anew.
 func (f *follower) opening(ctx context.Context) error {
-	j, path, err := f.open(f.place.Boot, f.cfg.Kernel)
+	j, path, empty, err := f.open(f.place.Boot, f.cfg.Kernel)
 	if err != nil {
 		return err
 	}
 	defer shut(j)
-	if err := f.tell(journal.Report{Kind: journal.KindOpened, Path: path}); err != nil {
+	if err := f.tell(journal.Report{Kind: journal.KindOpened, Path: path, Empty: empty && f.cfg.Kernel}); err != nil {
 		return err
 	}
 	resumed, err := seek(j, f.place.Cursor)

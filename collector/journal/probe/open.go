@@ -11,8 +11,8 @@ import (
 )
 
 // open opens the first directory that has an entry of the boot, else the first
-// that there is: entries may come.
-func (p *probe) open(boot string, kernel bool) (*sdjournal.Journal, string, error) {
+// that there is: entries may come. It is empty then.
+func (p *probe) open(boot string, kernel bool) (j *sdjournal.Journal, path string, empty bool, err error) {
 	var waiting *sdjournal.Journal
 	var at string
 	var failed error
@@ -26,7 +26,7 @@ func (p *probe) open(boot string, kernel bool) (*sdjournal.Journal, string, erro
 			if waiting != nil {
 				shut(waiting)
 			}
-			return j, path, nil
+			return j, path, false, nil
 		case waiting == nil:
 			waiting, at = j, path
 		default:
@@ -34,12 +34,12 @@ func (p *probe) open(boot string, kernel bool) (*sdjournal.Journal, string, erro
 		}
 	}
 	if waiting != nil {
-		return waiting, at, nil
+		return waiting, at, true, nil
 	}
 	if failed == nil {
 		failed = fmt.Errorf("no journal in %q", p.cfg.Paths)
 	}
-	return nil, "", failed
+	return nil, "", false, failed
 }
 
 // openOne opens a directory with the matches set, and says whether the boot has

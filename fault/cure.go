@@ -1,0 +1,57 @@
+package fault
+
+import "github.com/gpuhealthd/gpuhealthd/ecc"
+
+// cure is the evidence that ends the episode. One whose line or arbiter asked
+// for more than its class does ends as what was asked for: a reset, and not
+// that it stays quiet.
+func (e *episode) cure() Cure {
+	if _, numbered := e.Class.Code(); e.rule.Cure != CureQuiet || !e.rule.Hardware || !numbered {
+		return e.rule.Cure
+	}
+	if e.Asked || e.asksReset() {
+		return CureReset
+	}
+	return CureQuiet
+}
+
+// asksReset says whether a line of the episode asks for a reset by its text.
+func (e *episode) asksReset() bool {
+	m := ecc.FromBits(e.Memory)
+	contained := e.Class == XID94 && (m.Has(ecc.ResetAsked) || m.Has(ecc.DrainAsked))
+	return contained || e.Link5 != nil && e.Link5.Action >= Reset
+}
+
+// Refined gives the rule as one verdict has refined it: what is done about that
+// fault, and what ends it.
+func (r Rule) Refined(v Verdict) Rule {
+	r.Action, r.Later, r.Radius, r.Drain, r.Diag, r.Hard = v.Action, v.Later, v.Radius, v.Drain, v.Diag, v.Hard
+	if v.Action >= Diag && r.Cure == CureQuiet && r.Hardware {
+		r.Cure, r.Quiet = CureReset, 0
+	}
+	return r
+}
+
+// byBoot says whether a boot of the host is the cure, as far as can be known
+// without asking the driver.
+func (c Cure) byBoot() bool {
+	switch c {
+	case CureReset, CureAnswers, CureAnswersOrReset, CureRemapped, CureRuns:
+		return true
+	case CurePerson, CureCalm, CureQuiet:
+	}
+	return false
+}
+
+// end says what ended the episode.
+func (j *Judge) end(e *episode) string {
+	switch {
+	case e.Replaced:
+		return "another GPU sits there"
+	case e.Released:
+		return "released by a person, and quiet since"
+	case e.Rebooted && j.cfg.BootCures && e.cure().byBoot():
+		return "the host was rebooted"
+	}
+	return e.cure().String()
+}
