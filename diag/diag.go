@@ -46,5 +46,9 @@ func For(v fault.Verdict) (Request, bool) {
 
 // String says the request in words.
 func (r Request) String() string {
-	return fmt.Sprintf("DCGM diagnostics level %d on %d idle GPU(s), up to %s", r.Level, len(r.GPUs), r.AtMost)
+	gpus := "GPUs"
+	if len(r.GPUs) == 1 {
+		gpus = "GPU"
+	}
+	return fmt.Sprintf("DCGM diagnostics level %d on %d idle %s, up to %s", r.Level, len(r.GPUs), gpus, r.AtMost)
 }

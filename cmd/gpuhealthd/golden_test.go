@@ -132,8 +132,8 @@ func TestExitCodes(t *testing.T) {
 
 func TestACommandThatIsMissingIsOfferedByName(t *testing.T) {
 	for args, want := range map[string]string{
-		"config":         "gpuhealthd config: no command; there are print, validate",
-		"config valdate": `gpuhealthd config: unknown command "valdate"; there are print, validate`,
+		"config":         "no command for gpuhealthd config; there are print, validate",
+		"config valdate": `unknown command "valdate" for gpuhealthd config; there are print, validate`,
 	} {
 		if _, err := call(strings.Fields(args)...); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", args, err, want)

@@ -49,7 +49,7 @@ func choose(cmd *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return exitError{2, fmt.Errorf("%s: %s; there are %s", cmd.CommandPath(), what, strings.Join(names, ", "))}
+	return exitError{2, fmt.Errorf("%s for %s; there are %s", what, cmd.CommandPath(), strings.Join(names, ", "))}
 }
 
 // question takes the arguments of explain: one word or one quoted line, or

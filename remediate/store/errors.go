@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	berrors "go.etcd.io/bbolt/errors"
@@ -37,7 +38,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s store %s: ", e.Op, e.Path)
-	if e.Kind != nil && !errors.Is(e.Err, e.Kind) { // else the cause says so
+	if e.Kind != nil && !strings.Contains(e.Err.Error(), e.Kind.Error()) {
 		text += e.Kind.Error() + ": "
 	}
 	text += e.Err.Error()

@@ -215,7 +215,7 @@ func TestAnErrorSaysItsKindOnce(t *testing.T) {
 		{fmt.Errorf("%w: page 3 is garbled", ErrCorrupt), "open store /s: damaged: page 3 is garbled; " + aside},
 		{fmt.Errorf("lock not released within 1s: %w", ErrLocked),
 			"open store /s: lock not released within 1s: in use by another process; stop the other gpuhealthd on this node, and restart this one"},
-		{syscall.ENOSPC, "open store /s: no space left: no space left on device; free space on its file system"},
+		{syscall.ENOSPC, "open store /s: no space left on device; free space on its file system"},
 	} {
 		if got := fail("open", "/s", c.err).Error(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
