@@ -23,8 +23,8 @@ func replayCommand() *cobra.Command {
 		Long: `Feed saved kernel logs, or standard input, to the daemon's own parser, judge
 and plan, and show what would be done. Nothing is changed. The format is told
 line by line: dmesg, journalctl (text, JSON, export), /dev/kmsg, syslog; plain
-or compressed with gzip or zstd. Exit 0 whatever is found, 2 for a log
-that cannot be read or a flag that is wrong.`,
+or compressed with gzip or zstd. Exit 0 whatever is found, 2 for a log that
+cannot be read to its end or whose form is not read, or a flag that is wrong.`,
 		Example: "  journalctl -k -o short-iso | gpuhealthd replay\n  gpuhealthd replay --json /var/log/kern.log.1.gz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out replay.Printer = replay.NewText(cmd.OutOrStdout(), styleFor(cmd.OutOrStdout()))
