@@ -24,6 +24,9 @@ func (p *Plan) Desired() Desired {
 		if d.Fault == "" && !i.Released {
 			d.Fault, d.Radius = string(i.Verdict.Class), i.Verdict.Radius.String()
 		}
+		if i.holds() && !i.Contained {
+			d.Unseen = append(d.Unseen, i.Verdict.ID)
+		}
 		if i.holds() && d.Note == nil {
 			d.Quarantine = true
 			d.Note = note(i)

@@ -80,6 +80,10 @@ type Desired struct {
 	Note   *Note     `json:"note,omitempty"`
 	GPU    Condition `json:"gpu"`
 	NVLink Condition `json:"nvlink"`
+	// Unseen are the incidents that hold the node and have not seen it contained
+	// yet. Nothing is written for them; a wish that differs in them alone has to be
+	// carried out all the same, since that is how they see it.
+	Unseen []string `json:"-"`
 }
 
 // Observed is what the Node object says of us.

@@ -98,6 +98,29 @@ func TestRetriesAndTheNewestWish(t *testing.T) {
 	})
 }
 
+// A second fault of a GPU that is out of service changes nothing on the Node. It
+// sees all the same that the node is contained, so that an administrator's
+// uncordon ends its claim too.
+func TestASecondFaultSeesTheCordon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(1)
+		s.hear(xid(2, "119, pid=1234, name=python3, Timeout after 6s of waiting for RPC response from GPU2 GSP! Expected function 76 (GSP_RM_CONTROL) (0x2080 0x4)."))
+		s.hear(xid(2, uncontained))
+		open := s.Status().Incidents
+		if len(open) != 2 {
+			t.Fatalf("incidents %+v", open)
+		}
+		for _, i := range open {
+			if !i.Contained || !slices.Contains(s.world.told(), i.Verdict.ID+"/NodeQuarantined") {
+				t.Errorf("%s: contained %t, told %q", i.Verdict.Class, i.Contained, s.world.told())
+			}
+		}
+		s.stop()
+	})
+}
+
 // An event that was told and struck off is told again when it happens again,
 // and one that is not struck off yet is not.
 func TestAnEventThatComesBack(t *testing.T) {
