@@ -119,23 +119,21 @@ func TestKmsgFloodIsAccountedFor(t *testing.T) {
 	l := listenTo(t, cfg)
 	defer l.stop()
 	say(t, mark+" begin")
-	l.await(t, mark+" begin")
+	begin := l.await(t, mark+" begin")
 	for i := range lines {
 		say(t, fmt.Sprintf("%s %d", mark, i))
 	}
 	say(t, mark+" end")
-	received, lost := 0, uint64(0)
+	// Whoever wrote them: each record between the two is received or lost.
+	received, lost := uint64(0), uint64(0)
 	for rec := range l.records {
-		lost += rec.Lost
+		received, lost = received+1, lost+rec.Lost
 		if strings.HasSuffix(string(rec.Text), mark+" end") {
+			if written := rec.Sequence - begin.Sequence; received+lost != written || written <= lines {
+				t.Errorf("received %d and lost %d of %d; state %+v", received, lost, written, l.State())
+			}
 			break
 		}
-		if strings.Contains(string(rec.Text), mark) {
-			received++
-		}
-	}
-	if uint64(received)+lost != lines {
-		t.Errorf("received %d and lost %d of %d; state %+v", received, lost, lines, l.State())
 	}
 	t.Logf("received %d, lost %d", received, lost)
 }
@@ -159,7 +157,9 @@ func TestKmsgRecordLongerThanTheBuffer(t *testing.T) {
 	l = run(t, r)
 	defer l.stop()
 	say(t, mark+" after")
-	if after := l.await(t, mark+" after"); after.Lost != 1 || l.State().Oversized != 1 {
-		t.Errorf("heard %s; state %+v", tell(after), l.State())
+	after := l.await(t, mark+" after")
+	// Others write to this log meanwhile, and what they write may be lost as well.
+	if s := l.State(); s.Oversized < 1 || s.Lost < s.Oversized {
+		t.Errorf("heard %s; state %+v", tell(after), s)
 	}
 }
