@@ -107,3 +107,10 @@ func (m *machine) counted() (incidents int, lines uint64) {
 	}
 	return incidents, lines
 }
+
+// awaitIncident waits for one on the test's GPU. The agent's log does not tell
+// each line where others flood the kernel's.
+func (m *machine) awaitIncident() {
+	m.t.Helper()
+	daemontest.Await(m.t, "an incident on "+m.gpu, func() bool { n, _ := m.counted(); return n > 0 })
+}

@@ -41,8 +41,7 @@ func TestOverrunIsFilledFromTheJournal(t *testing.T) {
 			if err := syscall.Kill(m.PID(), syscall.SIGCONT); err != nil {
 				t.Fatal(err)
 			}
-			m.AwaitLog("heard", `"late":true`, m.gpu)
-			m.AwaitLog("verdict", "xid-79", m.gpu)
+			m.awaitIncident()
 			m.settle()
 			after := m.Status().KernelLog
 			lost, filled, overran := after.Lost-before.Lost, after.Filled-before.Filled, after.Kmsg.Lost-before.Kmsg.Lost
@@ -69,8 +68,7 @@ func TestRestartIsFilledFromTheJournal(t *testing.T) {
 	m.Stop()
 	m.flood(3000, daemontest.XID(m.gpu, daemontest.OffTheBus))
 	m.StartReady()
-	m.AwaitLog("heard", `"late":true`, m.gpu)
-	m.AwaitLog("verdict", "xid-79", m.gpu)
+	m.awaitIncident()
 	m.settle()
 	h := m.Status().KernelLog
 	t.Logf("the kernel overwrote %d records: %d filled in, %d lost", h.Kmsg.Lost, h.Filled, h.Lost)
