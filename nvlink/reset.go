@@ -44,9 +44,9 @@ type ResetRule struct {
 
 const manual = "nvidia-smi(1), --gpu-reset, tables of NVSwitch and directly connected systems"
 
-// resetRules is the table; the first rule whose board fits counts. What no source
-// settles is the narrower scope where the tool itself refuses a set that is too
-// small and names the rest, and the wider where it would go on.
+// resetRules is the table; the first rule whose board fits counts. Where the
+// sources leave it open the wider scope stands: the tool refuses a set that is too
+// small, and the one reset that a repair has is spent on that.
 var resetRules = [...]ResetRule{
 	// Before Ampere all GPUs with a link to one that is reset go with it.
 	{"V100-SXM3", ResetBaseboard, ResetBaseboard, true, manual},

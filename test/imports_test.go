@@ -52,6 +52,9 @@ var rules = []rule{
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
 	{folder: "remediate/command", may: []string{"fault", "remediate"}},
+	{folder: "remediate/host", may: []string{"fault", "remediate", "remediate/command"}},
+	{folder: "remediate/operands"},
+	{folder: "remediate/request", may: []string{"fault", "remediate"}},
 	{folder: "diag", may: []string{"fault"}},
 
 	{folder: "sim", may: []string{"sim"}},
@@ -69,10 +72,10 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "remediate/operands", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 
