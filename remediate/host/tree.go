@@ -25,7 +25,7 @@ func (a *attempt) quiet(ctx context.Context) error {
 	if a.Children != nil {
 		asked = a.Children.Quiet(ctx)
 	}
-	open, err := openInTree(os.Getpid(), a.Config.Devices)
+	open, err := OwnHolders(a.Config.Devices)
 	switch {
 	case err != nil:
 		return refusal{text: fmt.Sprintf("whether we have a GPU open ourselves cannot be told: %v", err)}
@@ -37,15 +37,15 @@ func (a *attempt) quiet(ctx context.Context) error {
 	return nil
 }
 
-// openInTree names the processes from root downwards that have a file open whose
-// path begins with devices.
-func openInTree(root int, devices string) (holders []remediate.Holder, err error) {
+// OwnHolders names the processes from ours downwards that have a file open whose path
+// begins with devices, such as /dev/nvidia.
+func OwnHolders(devices string) (holders []remediate.Holder, err error) {
 	parents, err := parents()
 	if err != nil {
 		return nil, err
 	}
 	for pid := range parents {
-		if !descends(pid, root, parents) {
+		if !descends(pid, os.Getpid(), parents) {
 			continue
 		}
 		open, err := hasOpen(pid, devices)
