@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -61,5 +62,32 @@ func TestRebootHappens(t *testing.T) {
 	is(t, rebooting(nil, "touch", file).Do(ctx, rebootDeed(time.Minute)), remediate.Aborted)
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a reboot that was called off was asked for")
+	}
+}
+
+// The simulated node reboots: its lost GPU is back, and the boot is another.
+func TestRebootOfTheSimulatedNode(t *testing.T) {
+	b := newBench(t)
+	must(t, b.Lose("1"))
+	ctl := filepath.Join(t.TempDir(), "ctl")
+	if out, err := exec.Command("go", "build", "-o", ctl, "../../sim/ctl").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	before, err := os.ReadFile(b.BootIDPath())
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer stop()
+		for ctx.Err() == nil {
+			if g, err := b.GPU("1"); err == nil && g.State == "present" {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	o := rebooting(nil, ctl, "-dir", filepath.Dir(b.BootIDPath()), "reboot").Do(ctx, rebootDeed(time.Minute))
+	is(t, o, remediate.Undecided)
+	if after, err := os.ReadFile(b.BootIDPath()); err != nil || string(after) == string(before) {
+		t.Errorf("boot id %s, %v", after, err)
 	}
 }

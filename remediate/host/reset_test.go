@@ -107,7 +107,7 @@ func TestResetNamesALateHolder(t *testing.T) {
 	pid := b.hold(t, "1")
 	looks := 0
 	late := []remediate.Holder{{GPU: "GPU-1", PID: pid, Process: "sleep"}}
-	b.Reset.Holders = func(ctx context.Context, _ []fault.Device) ([]remediate.Holder, error) {
+	b.Reset.Holders = func(context.Context, []fault.Device) ([]remediate.Holder, error) {
 		if looks++; looks == 1 {
 			return nil, nil
 		}

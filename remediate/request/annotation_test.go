@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,12 +209,12 @@ func TestAnnotationCannotBeMade(t *testing.T) {
 }
 
 type children struct {
-	quiet, resumed bool
+	quiet, resumed atomic.Bool
 	stuck          error
 }
 
-func (c *children) Quiet(context.Context) error { c.quiet = true; return c.stuck }
-func (c *children) Resume()                     { c.resumed = true }
+func (c *children) Quiet(context.Context) error { c.quiet.Store(true); return c.stuck }
+func (c *children) Resume()                     { c.resumed.Store(true) }
 
 // Whoever resets would be refused because of our own children.
 func TestChildrenLetGo(t *testing.T) {
@@ -222,19 +223,20 @@ func TestChildrenLetGo(t *testing.T) {
 	b.Children = c
 	is(t, b.Do(t.Context(), deed(remediate.StepReset), b.record), remediate.Refused, "our own processes do not let go: nvmlInit_v2 does not return")
 	b.bare(t)
-	if !c.resumed || len(b.undo) > 0 {
-		t.Errorf("resumed %v, recorded %q", c.resumed, b.undo)
+	if !c.resumed.Load() || len(b.undo) > 0 {
+		t.Errorf("resumed %v, recorded %q", c.resumed.Load(), b.undo)
 	}
 
-	*c = children{}
+	c = &children{}
+	b.Children = c
 	ended := b.begin(t, deed(remediate.StepReset))
 	b.asked(t)
-	if !c.quiet || c.resumed {
-		t.Errorf("while it is asked for: %+v", *c)
+	if !c.quiet.Load() || c.resumed.Load() {
+		t.Errorf("while it is asked for: quiet %v, resumed %v", c.quiet.Load(), c.resumed.Load())
 	}
 	b.annotate(t, ResponseAnnotation, `{"id":"reset-1","result":"succeeded"}`)
 	is(t, <-ended, remediate.Succeeded)
-	if !c.resumed {
+	if !c.resumed.Load() {
 		t.Error("the children are not resumed")
 	}
 }
