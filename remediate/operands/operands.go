@@ -9,27 +9,16 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
+
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
 
-const (
-	// requestLimit is how long one request to the API server may take.
-	requestLimit = 10 * time.Second
-	// again is the time between two trials, and between two looks at which pods are
-	// still there.
-	again = time.Second
-)
-
-var (
-	nodes = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	pods  = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-)
+// again is the time between two trials, and between two looks at which pods are
+// still there.
+const again = time.Second
 
 // Config says which services of which Node.
 type Config struct {
@@ -56,17 +45,13 @@ func Labels() []string {
 // Operands are the services on one Node. Its methods are called one at a time.
 type Operands struct {
 	config Config
-	client dynamic.Interface
+	client *apiserver.Client
 }
 
-// New prepares a client and asks the API server nothing.
-func New(config Config, server *rest.Config) (*Operands, error) {
+// New asks the API server nothing.
+func New(config Config, client *apiserver.Client) (*Operands, error) {
 	if config.Node == "" || len(config.Labels) == 0 {
 		return nil, errors.New("the operator's services: want a node and labels")
-	}
-	client, err := dynamic.NewForConfig(server)
-	if err != nil {
-		return nil, fmt.Errorf("client for the operator's services on node %s: %w", config.Node, err)
 	}
 	return &Operands{config: config, client: client}, nil
 }
@@ -138,19 +123,19 @@ type operation struct {
 // write patches the labels; its tests make it fail where the Node or a label is
 // another by then.
 func (o *Operands) write(ctx context.Context, to rule) error {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
 	defer cancel()
-	node, err := o.client.Resource(nodes).Get(ctx, o.config.Node, metav1.GetOptions{})
+	node := &corev1.Node{}
+	err := o.client.Core.Get().Resource("nodes").Name(o.config.Node).Do(ctx).Into(node)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	steps := []operation{{"test", "/metadata/uid", string(node.GetUID())}}
-	labels := node.GetLabels()
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		was := labels[key]
+	steps := []operation{{"test", "/metadata/uid", string(node.UID)}}
+	for _, key := range slices.Sorted(maps.Keys(node.Labels)) {
+		was := node.Labels[key]
 		if now, ok := to(key, was); ok {
 			path := labelPath(key)
 			steps = append(steps, operation{"test", path, was}, operation{"replace", path, now})
@@ -163,23 +148,23 @@ func (o *Operands) write(ctx context.Context, to rule) error {
 	if err != nil {
 		return err
 	}
-	_, err = o.client.Resource(nodes).Patch(ctx, o.config.Node, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: "gpuhealthd"})
-	return err
+	return o.client.Core.Patch(types.JSONPatchType).Resource("nodes").Name(o.config.Node).
+		Param("fieldManager", apiserver.Manager).Body(body).Do(ctx).Error()
 }
 
 // running says whether a pod of the services is still on the Node: one whose node
 // selector has one of the labels. Its DaemonSet deletes it when that no longer fits.
 func (o *Operands) running(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
 	defer cancel()
-	list, err := o.client.Resource(pods).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + o.config.Node})
+	list := &corev1.PodList{}
+	err := o.client.Core.Get().Resource("pods").Param("fieldSelector", "spec.nodeName="+o.config.Node).Do(ctx).Into(list)
 	if err != nil {
 		return false, err
 	}
 	for _, pod := range list.Items {
-		selector, _, _ := unstructured.NestedStringMap(pod.Object, "spec", "nodeSelector") // of a Pod it is one
 		for _, key := range o.config.Labels {
-			if _, ours := selector[key]; ours {
+			if _, ours := pod.Spec.NodeSelector[key]; ours {
 				return true, nil
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/test/kubetest"
 )
 
@@ -58,7 +59,14 @@ func newBench(t *testing.T, labels map[string]string) *bench {
 // agent is one life of the agent.
 func (b *bench) agent(t *testing.T, config *rest.Config) *Operands {
 	t.Helper()
-	o, err := New(Config{Node: b.name, Labels: Labels(), Wait: 20 * time.Second}, config)
+	return operandsOf(t, Config{Node: b.name, Labels: Labels(), Wait: 20 * time.Second}, config)
+}
+
+func operandsOf(t *testing.T, config Config, server *rest.Config) *Operands {
+	t.Helper()
+	client, err := apiserver.New(server, nil)
+	must(t, err)
+	o, err := New(config, client)
 	must(t, err)
 	return o
 }
@@ -203,14 +211,13 @@ func TestForbidden(t *testing.T) {
 
 // Without an API server the way back is tried until the end of its time.
 func TestUnreachable(t *testing.T) {
-	o, err := New(Config{Node: "n", Labels: Labels(), Wait: time.Second}, &rest.Config{Host: "https://127.0.0.1:1"})
-	must(t, err)
+	o := operandsOf(t, Config{Node: "n", Labels: Labels(), Wait: time.Second}, &rest.Config{Host: "https://127.0.0.1:1"})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := o.Restore(ctx); err == nil || !strings.Contains(err.Error(), "restore on node n") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := New(Config{Labels: Labels()}, &rest.Config{}); err == nil {
+	if _, err := New(Config{Labels: Labels()}, nil); err == nil {
 		t.Error("no node is accepted")
 	}
 }

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
 
 // The annotations on our Node: what we ask for, and what somebody answers.
@@ -45,14 +43,10 @@ type Answer struct {
 	Text string `json:"text"`
 }
 
-// Annotation asks by an annotation on our Node.
-func Annotation(name string, server *rest.Config) (*Request, error) {
-	client, err := dynamic.NewForConfig(server)
-	if err != nil {
-		return nil, fmt.Errorf("client for requests on node %s: %w", name, err)
-	}
-	n := newNode(name, client)
-	return &Request{way: annotation{n}, node: n, every: every}, nil
+// Annotation asks by an annotation on our Node, whose name it is given.
+func Annotation(name string, client *apiserver.Client) *Request {
+	n := node{name, client}
+	return &Request{way: annotation{n}, node: n, every: every}
 }
 
 type annotation struct{ node }
@@ -82,7 +76,7 @@ func (a annotation) notes(ctx context.Context) (map[string]string, error) {
 	if object == nil {
 		return nil, fmt.Errorf("node %s: %w", a.name, errNoNode)
 	}
-	return object.GetAnnotations(), nil
+	return object.Annotations, nil
 }
 
 // idOf gives the id of a request or an answer; one that cannot be read has none.
@@ -129,15 +123,6 @@ func (a annotation) set(ctx context.Context, notes map[string]any) error {
 		return err
 	}
 	return a.patch(ctx, types.MergePatchType, body)
-}
-
-func (a annotation) patch(ctx context.Context, kind types.PatchType, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
-	defer cancel()
-	if _, err := a.client.Patch(ctx, a.name, kind, body, metav1.PatchOptions{FieldManager: manager}); err != nil {
-		return fmt.Errorf("patch node %s: %w", a.name, err)
-	}
-	return nil
 }
 
 // withdraw takes our request away, and the answer with it. The patch tests that it

@@ -16,8 +16,7 @@ import (
 
 func annotated(t *testing.T) *bench {
 	b := newBench(t)
-	r, err := Annotation(b.name, shared.Cluster(t).Admin())
-	b.Request = quick(t, r, err)
+	b.Request = byAnnotation(t, b.name, shared.Cluster(t).Admin())
 	return b
 }
 
@@ -195,13 +194,11 @@ func TestAnnotationForAReboot(t *testing.T) {
 
 func TestAnnotationCannotBeMade(t *testing.T) {
 	b := annotated(t)
-	r, err := Annotation(b.name, nobody(t))
-	is(t, quick(t, r, err).Do(t.Context(), deed(remediate.StepReset), b.record), remediate.Unavailable, "forbidden")
+	is(t, byAnnotation(t, b.name, nobody(t)).Do(t.Context(), deed(remediate.StepReset), b.record), remediate.Unavailable, "forbidden")
 
 	d := deed(remediate.StepReset)
 	d.Deadline = time.Now().Add(300 * time.Millisecond)
-	r, err = Annotation("no-such-node", shared.Cluster(t).Admin())
-	is(t, quick(t, r, err).Do(t.Context(), d, b.record), remediate.Unsuccessful, "it could not be asked for by the deadline", "there is no such Node")
+	is(t, byAnnotation(t, "no-such-node", shared.Cluster(t).Admin()).Do(t.Context(), d, b.record), remediate.Unsuccessful, "it could not be asked for by the deadline", "there is no such Node")
 
 	b.full = true
 	is(t, b.Do(t.Context(), d, b.record), remediate.Unavailable, "write down that something is asked for: no space left")

@@ -28,8 +28,7 @@ func load(t *testing.T, path string) *File {
 // by makes the bench ask as a file says.
 func (b *bench) by(t *testing.T, f *File) {
 	t.Helper()
-	r, err := Resource(b.name, f, shared.Cluster(t).Admin())
-	b.Request = quick(t, r, err)
+	b.Request = byResource(t, b.name, f, shared.Cluster(t).Admin())
 }
 
 // resources are those of an operator, as it sees them.

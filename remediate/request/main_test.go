@@ -19,6 +19,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/test/kubetest"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
@@ -55,12 +56,28 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// quick is a request that looks for an answer all the time.
-func quick(t *testing.T, r *Request, err error) *Request {
-	t.Helper()
-	must(t, err)
-	r.every = 10 * time.Millisecond
+// quick is a request that looks for an answer as often as the client may ask.
+func quick(r *Request) *Request {
+	r.every = 100 * time.Millisecond
 	return r
+}
+
+// byAnnotation asks by the annotation on a Node, as somebody.
+func byAnnotation(t *testing.T, name string, config *rest.Config) *Request {
+	t.Helper()
+	client, err := apiserver.New(config, nil)
+	must(t, err)
+	return quick(Annotation(name, client))
+}
+
+// byResource asks by a file's resource, as somebody.
+func byResource(t *testing.T, name string, f *File, config *rest.Config) *Request {
+	t.Helper()
+	client, err := apiserver.New(config, nil)
+	must(t, err)
+	custom, err := apiserver.NewCustom(config, nil)
+	must(t, err)
+	return quick(Resource(name, f, client, custom))
 }
 
 func must(t *testing.T, err error) {

@@ -4,31 +4,25 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-)
+	"k8s.io/apimachinery/pkg/types"
 
-// manager is our name in managedFields.
-const manager = "gpuhealthd"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+)
 
 // node is our own Node.
 type node struct {
 	name   string
-	client dynamic.NamespaceableResourceInterface
-}
-
-func newNode(name string, client dynamic.Interface) node {
-	return node{name: name, client: client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"})}
+	client *apiserver.Client
 }
 
 // get gives the Node, and nil where there is none.
-func (n node) get(ctx context.Context) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+func (n node) get(ctx context.Context) (*corev1.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
 	defer cancel()
-	object, err := n.client.Get(ctx, n.name, metav1.GetOptions{})
+	object := &corev1.Node{}
+	err := n.client.Core.Get().Resource("nodes").Name(n.name).Do(ctx).Into(object)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -38,12 +32,23 @@ func (n node) get(ctx context.Context) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
+func (n node) patch(ctx context.Context, kind types.PatchType, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
+	defer cancel()
+	err := n.client.Core.Patch(kind).Resource("nodes").Name(n.name).
+		Param("fieldManager", apiserver.Manager).Body(body).Do(ctx).Error()
+	if err != nil {
+		return fmt.Errorf("patch node %s: %w", n.name, err)
+	}
+	return nil
+}
+
 // rebooted says whether the kubelet tells of another boot than that.
 func (n node) rebooted(ctx context.Context, boot string) (bool, error) {
 	object, err := n.get(ctx)
 	if err != nil || object == nil || boot == "" {
 		return false, err
 	}
-	now, _, _ := unstructured.NestedString(object.Object, "status", "nodeInfo", "bootID") // of a Node it is one
+	now := object.Status.NodeInfo.BootID
 	return now != "" && now != boot, nil
 }

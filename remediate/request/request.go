@@ -15,8 +15,6 @@ import (
 const (
 	// every is the time between two looks for an answer.
 	every = 5 * time.Second
-	// requestLimit is how long one request to the API server may take.
-	requestLimit = 10 * time.Second
 	// withdrawLimit is how long a deed that is over tries to take its request back.
 	withdrawLimit = 30 * time.Second
 )

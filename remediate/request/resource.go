@@ -10,32 +10,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
 
-// Resource asks by creating a custom resource.
-func Resource(name string, file *File, server *rest.Config) (*Request, error) {
-	client, err := dynamic.NewForConfig(server)
-	if err != nil {
-		return nil, fmt.Errorf("client for requests of node %s: %w", name, err)
-	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(server)
-	if err != nil {
-		return nil, fmt.Errorf("client for requests of node %s: %w", name, err)
-	}
-	n := newNode(name, client)
-	return &Request{way: &resource{node: n, file: file, client: client, kinds: kinds.RESTClient()}, node: n, every: every}, nil
+// Resource asks by creating a custom resource, as a file says, for our Node, whose
+// name it is given.
+func Resource(name string, file *File, client *apiserver.Client, custom *apiserver.Custom) *Request {
+	n := node{name, client}
+	return &Request{way: &resource{node: n, file: file, custom: custom}, node: n, every: every}
 }
 
 type resource struct {
 	node   node
 	file   *File
-	client dynamic.Interface
-	kinds  rest.Interface
+	custom *apiserver.Custom
 }
 
 func (r *resource) look(ctx context.Context, deed remediate.Deed) (standing, error) {
@@ -81,7 +72,7 @@ func (r *resource) find(ctx context.Context, deed remediate.Deed) (*unstructured
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
 	defer cancel()
 	object, err := client.Get(ctx, wanted.GetName(), metav1.GetOptions{})
 	switch {
@@ -106,7 +97,7 @@ func (r *resource) prepare(ctx context.Context, deed remediate.Deed) (*unstructu
 	if err != nil {
 		return nil, nil, err
 	}
-	client := r.client.Resource(kind.GroupVersion().WithResource(found.Name))
+	client := r.custom.Objects.Resource(kind.GroupVersion().WithResource(found.Name))
 	if found.Namespaced {
 		return object, client.Namespace(object.GetNamespace()), nil
 	}
@@ -115,14 +106,14 @@ func (r *resource) prepare(ctx context.Context, deed remediate.Deed) (*unstructu
 
 // kind asks the API server for the resource of a kind.
 func (r *resource) kind(ctx context.Context, kind schema.GroupVersionKind) (metav1.APIResource, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
 	defer cancel()
 	path := "/apis/" + kind.GroupVersion().String()
 	if kind.Group == "" {
 		path = "/api/" + kind.Version
 	}
 	list := &metav1.APIResourceList{}
-	err := r.kinds.Get().AbsPath(path).Do(ctx).Into(list)
+	err := r.custom.Kinds.Get().AbsPath(path).Do(ctx).Into(list)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return metav1.APIResource{}, fmt.Errorf("look for kind %s of %s: %w", kind.Kind, kind.GroupVersion(), err)
 	}
@@ -142,9 +133,9 @@ func (r *resource) ask(ctx context.Context, deed remediate.Deed) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
 	defer cancel()
-	_, err = client.Create(ctx, object, metav1.CreateOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict})
+	_, err = client.Create(ctx, object, metav1.CreateOptions{FieldManager: apiserver.Manager, FieldValidation: metav1.FieldValidationStrict})
 	switch {
 	case apierrors.IsBadRequest(err) || apierrors.IsInvalid(err):
 		return fmt.Errorf("%s: %s %s %w: %w", r.file.Path, object.GetKind(), object.GetName(), errNobody, err)
@@ -171,7 +162,7 @@ func (r *resource) withdraw(ctx context.Context, deed remediate.Deed) error {
 	if s.result != "" && (r.file.Keep == KeepAll || r.file.Keep == KeepFailed && s.result != remediate.Succeeded) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
 	defer cancel()
 	uid := object.GetUID()
 	err = client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})

@@ -126,8 +126,7 @@ func TestResourceCannotBeMade(t *testing.T) {
 func TestResourceIsForbidden(t *testing.T) {
 	kinds(t)
 	b := newBench(t)
-	r, err := Resource(b.name, load(t, examples+"reset-nvsentinel.yaml"), nobody(t))
-	is(t, quick(t, r, err).Do(t.Context(), deed(remediate.StepReset), b.record), remediate.Unavailable, "forbidden")
+	is(t, byResource(t, b.name, load(t, examples+"reset-nvsentinel.yaml"), nobody(t)).Do(t.Context(), deed(remediate.StepReset), b.record), remediate.Unavailable, "forbidden")
 }
 
 // Without an API server it is tried until the deadline.
@@ -135,8 +134,7 @@ func TestResourceIsUnreachable(t *testing.T) {
 	config := shared.Cluster(t).Admin()
 	config.Host = "https://127.0.0.1:1"
 	b := newBench(t)
-	r, err := Resource(b.name, load(t, examples+"reset-nvsentinel.yaml"), config)
-	b.Request = quick(t, r, err)
+	b.Request = byResource(t, b.name, load(t, examples+"reset-nvsentinel.yaml"), config)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	d := deed(remediate.StepReset)
