@@ -18,7 +18,7 @@ const (
 	// restoreLimit is how long it may take to put everything back.
 	restoreLimit = 2 * time.Minute
 	// holdersAgain is the time between two looks at who holds the GPUs.
-	holdersAgain = 500 * time.Millisecond
+	holdersAgain = time.Second
 )
 
 // Children are our own processes, which may hold GPUs.

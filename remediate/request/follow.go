@@ -50,10 +50,17 @@ func (f *following) step(ctx context.Context) (o remediate.Outcome, done bool) {
 		return o, done
 	}
 	// An error at the very end is the end's own doing.
-	if ctx.Err() == nil {
+	if !over(ctx) {
 		f.trouble = err
 	}
 	return f.end(remediate.Unavailable, err.Error()), final(err)
+}
+
+// over says whether ctx has ended, or its deadline has passed and it does not know
+// yet.
+func over(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && !time.Now().Before(deadline)
 }
 
 func (f *following) look(ctx context.Context) (o remediate.Outcome, done bool, err error) {

@@ -56,8 +56,9 @@ func TestResourceIsKept(t *testing.T) {
 // begin it later.
 func TestResourceHasADeadline(t *testing.T) {
 	b := onReset(t, KeepAll)
+	t.Parallel()
 	d := deed(remediate.StepReset)
-	d.Deadline = time.Now().Add(time.Second)
+	d.Deadline = time.Now().Add(4 * time.Second)
 	is(t, b.Do(t.Context(), d, b.record), remediate.Unsuccessful, "nobody has answered")
 	gone(t, b.resources(janitor, "gpuresets", ""), nameOf(b.name, d), true)
 }
