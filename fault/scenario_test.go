@@ -206,7 +206,7 @@ func healthyGPU(p xidparse.PCI, i int) GPUState {
 	none, no, zero, busy, banks := 0, false, uint64(0), true, 0
 	cool, slowdown, shutdown, margin := 40, 87, 92, 47
 	return GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i)}, Recovery: &none,
-		Memory: ecc.Reading{Corrected: &zero, Uncorrected: &zero, Threshold: &no, Pending: &no, Failed: &no, LowBanks: &banks, Busy: &busy},
+		Memory:  ecc.Reading{Corrected: &zero, Uncorrected: &zero, Threshold: &no, Pending: &no, Failed: &no, LowBanks: &banks, Busy: &busy},
 		Answers: map[string]bool{"remap": true, "temp": true, "power": true},
 		Heat:    Heat{GPU: &cool, Slowdown: &slowdown, Shutdown: &shutdown, Margin: &margin},
 		Width:   16, MaxWidth: 16, Generation: 5, MaxGeneration: 5, Replays: &zero}
