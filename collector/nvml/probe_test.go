@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ type fake struct {
 	events   chan event
 	stdin    bytes.Buffer
 	signals  []os.Signal
-	stopped  bool
+	stopped  atomic.Bool
 	onStop   func()
 	onSignal func(os.Signal)
 }
@@ -40,7 +41,7 @@ func (f *fake) child() *process {
 		return nil
 	}
 	c := &child.Child[Report]{PID: 4711, Events: f.events, Stdin: f, Signal: signal}
-	return &process{Child: c, heard: time.Now(), stopped: func() bool { return f.stopped }}
+	return &process{Child: c, heard: time.Now(), stopped: f.stopped.Load}
 }
 
 // bench runs a Probe whose children are fakes.
@@ -184,17 +185,17 @@ func TestStoppedChild(t *testing.T) {
 		f := newFake()
 		b := run(one(f))
 		f.say(healthy)
-		f.stopped = true
+		f.stopped.Store(true)
 		wait(14 * time.Second)
 		if r := b.reports()[len(b.reports())-1]; len(b.starts()) != 1 || r.Kind != KindFailed || !strings.Contains(r.Failed.Text, "process 4711 is stopped") {
 			t.Errorf("%d children, last report %+v", len(b.starts()), r)
 		}
-		f.stopped = false // and yet it says nothing
+		f.stopped.Store(false) // and yet it says nothing
 		wait(5 * time.Second)
 		if r := b.reports()[len(b.reports())-1]; r.Kind != KindHung {
 			t.Errorf("last report %+v", r)
 		}
-		f.stopped = true
+		f.stopped.Store(true)
 		f.onSignal = func(s os.Signal) {
 			if s == sigCont {
 				f.die(Died{Exit: -1, Signal: "SIGTERM"})
