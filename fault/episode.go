@@ -55,6 +55,8 @@ type episode struct {
 	Peak float64 `json:",omitempty"`
 	// Polled says that polls have found it, and not the kernel log alone.
 	Polled bool `json:",omitempty"`
+	// Aside is the call that did not return while polls did, empty for none.
+	Aside string `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it opened.
@@ -115,6 +117,13 @@ func (e *episode) add(now time.Time, text string) {
 	e.Cured, e.Clean = time.Time{}, 0
 	if len(e.Evidence) < evidenceLines && text != "" {
 		e.Evidence = append(e.Evidence, text)
+	}
+}
+
+// explain says what polls have seen, where nothing said it before.
+func (e *episode) explain(text string) {
+	if len(e.Evidence) == 0 && text != "" {
+		e.Evidence = []string{text}
 	}
 }
 

@@ -16,6 +16,7 @@ type Kind string
 
 // The kinds of a Report. Died never comes from the child itself.
 const (
+	KindHello     Kind = "hello"
 	KindInventory Kind = "inventory"
 	KindHung      Kind = "hung"
 	KindFailed    Kind = "failed"
@@ -29,12 +30,23 @@ const (
 type Report struct {
 	V         int        `json:"v"`
 	Kind      Kind       `json:"kind"`
+	Hello     *Hello     `json:"hello,omitempty"`
 	Inventory *Inventory `json:"inventory,omitempty"`
 	Hung      *Hung      `json:"hung,omitempty"`
 	Failed    *Error     `json:"failed,omitempty"`
 	XID       *XID       `json:"xid,omitempty"`
 	Closed    *Closed    `json:"closed,omitempty"`
 	Died      *Died      `json:"died,omitempty"`
+}
+
+// Hello is said once the library is open, before the first poll.
+type Hello struct {
+	// Driver and NVML are versions, as in Inventory.
+	Driver string `json:"driver"`
+	NVML   string `json:"nvml"`
+	// Lacks are the functions that the library does not have, and whose values
+	// are therefore unknown or had in another way.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // Error is a call that answered with an error, or another thing that failed.
@@ -105,6 +117,9 @@ func (c Closed) Free() bool { return c.Stuck == "" && len(c.Open) == 0 }
 // Died is the end of a child that nobody asked to end.
 type Died = child.Died
 
+// HelloReport wraps a greeting.
+func HelloReport(h Hello) Report { return Report{V: ProtocolVersion, Kind: KindHello, Hello: &h} }
+
 // InventoryReport wraps an inventory.
 func InventoryReport(i Inventory) Report {
 	return Report{V: ProtocolVersion, Kind: KindInventory, Inventory: &i}
@@ -137,6 +152,7 @@ func (r Report) Version() int { return r.V }
 // Whole says that the kind is known and its part is there.
 func (r Report) Whole() bool {
 	return map[Kind]bool{
+		KindHello:     r.Hello != nil,
 		KindInventory: r.Inventory != nil,
 		KindHung:      r.Hung != nil,
 		KindFailed:    r.Failed != nil,
@@ -149,7 +165,7 @@ func (r Report) Whole() bool {
 func parseReport(line []byte) (Report, error) { return child.ParseLine[Report](line, ProtocolVersion) }
 
 // inCall says whether a child whose last word this is may be inside a driver
-// call that does not return.
+// call that does not return. After its hello it is in the first poll.
 func (r Report) inCall() bool {
 	if r.Kind == KindInventory {
 		for _, g := range r.Inventory.GPUs {
@@ -157,7 +173,7 @@ func (r Report) inCall() bool {
 				return true
 			}
 		}
-		return false
+		return r.Inventory.Stuck != nil
 	}
-	return r.Kind == KindHung || r.Kind == KindClosed && r.Closed.Stuck != ""
+	return r.Kind == KindHello || r.Kind == KindHung || r.Kind == KindClosed && r.Closed.Stuck != ""
 }

@@ -32,6 +32,8 @@ var wire = []Report{
 		}},
 		Calls: []Cost{{Name: "nvmlInit", Count: 1, Seconds: 0.25}}, Fields: []Cost{{Name: "230", Count: 8}},
 	}),
+	InventoryReport(Inventory{GPUs: []GPU{{}}, Stuck: &Hung{Call: "nvmlEventSetWait", Seconds: 3.5}}),
+	HelloReport(Hello{Driver: "570.195.03", NVML: "12.570.195.03", Lacks: []string{"nvmlGpmSampleGet"}}),
 	XIDReport(XID{Code: 94, UUID: "GPU-1", GI: ptr(7), CI: ptr(0), Count: 3}),
 	ClosedReport(Closed{}),
 	ClosedReport(Closed{Stuck: "nvmlShutdown", Open: []string{"/dev/nvidiactl"}}),

@@ -82,11 +82,12 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
-	// stuck are the calls that do not return, each on one GPU.
-	stuck []string
-	boot  string
-	shown atomic.Pointer[Status]
-	beat  atomic.Int64
+	// stuck are the calls that do not return while polls do, lacks the functions
+	// that the driver's library does not have.
+	stuck, lacks []string
+	boot         string
+	shown        atomic.Pointer[Status]
+	beat         atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {

@@ -39,7 +39,7 @@ func (p *probe) letGo(t *track) {
 	for _, g := range p.gpus {
 		g.gpm.free()
 	}
-	t.enter("nvmlShutdown")
+	t.enter(newCall("nvmlShutdown"))
 	_ = p.lib.Shutdown() // all there is to do, whatever it says
 	t.leave()
 }

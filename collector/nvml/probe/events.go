@@ -73,10 +73,10 @@ func (e *events) run() {
 	pause := minPause
 	for {
 		lasted := false
-		if e.call("nvmlEventSetCreate", func() (ret driver.Return) { e.set, ret = e.lib.EventSetCreate(); return ret }) == driver.SUCCESS {
+		if e.call(newCall("nvmlEventSetCreate"), func() (ret driver.Return) { e.set, ret = e.lib.EventSetCreate(); return ret }) == driver.SUCCESS {
 			e.register()
 			lasted = e.listen()
-			_ = e.call("nvmlEventSetFree", func() driver.Return { return e.set.Free() })
+			_ = e.call(newCall("nvmlEventSetFree"), func() driver.Return { return e.set.Free() })
 		}
 		if lasted {
 			pause = minPause
@@ -88,25 +88,35 @@ func (e *events) run() {
 	}
 }
 
-func (e *events) call(name string, f func() driver.Return) driver.Return {
-	if !e.lib.has.has(name) {
+func (e *events) call(c call, f func() driver.Return) driver.Return {
+	if !e.lib.has.has(c.name) {
 		return driver.ERROR_FUNCTION_NOT_FOUND
 	}
-	e.track.enter(name)
+	e.track.enter(c)
 	defer e.track.leave()
 	return f()
+}
+
+// late gives the call that it is in where that is past its deadline. The time
+// that a wait may take is not counted.
+func (e *events) late(now time.Time, deadline time.Duration) call {
+	if c := e.track.current(); c.age(now) >= deadline {
+		return c
+	}
+	return call{}
 }
 
 // register adds the GPUs that can be asked and tell XIDs.
 func (e *events) register() {
 	e.index = map[driver.Device]int{}
 	for i := range e.gpus {
+		on := func(name string) call { return call{name: name, gpu: i, since: time.Now()} }
 		var dev driver.Device
 		var types uint64
-		if e.call("nvmlDeviceGetHandleByIndex", func() (ret driver.Return) {
+		if e.call(on("nvmlDeviceGetHandleByIndex"), func() (ret driver.Return) {
 			dev, ret = e.lib.DeviceGetHandleByIndex(i)
 			return ret
-		}) != driver.SUCCESS || e.call("nvmlDeviceGetSupportedEventTypes", func() (ret driver.Return) {
+		}) != driver.SUCCESS || e.call(on("nvmlDeviceGetSupportedEventTypes"), func() (ret driver.Return) {
 			types, ret = dev.GetSupportedEventTypes()
 			return ret
 		}) != driver.SUCCESS {
@@ -115,7 +125,7 @@ func (e *events) register() {
 		if types &= driver.EventTypeXidCriticalError; types == 0 {
 			continue
 		}
-		if e.call("nvmlDeviceRegisterEvents", func() driver.Return { return dev.RegisterEvents(types, e.set) }) == driver.SUCCESS {
+		if e.call(on("nvmlDeviceRegisterEvents"), func() driver.Return { return dev.RegisterEvents(types, e.set) }) == driver.SUCCESS {
 			e.index[dev] = i
 		}
 	}
@@ -153,7 +163,8 @@ func (e *events) wait() (counts map[event]int, ret driver.Return) {
 	timeout := e.timeout
 	for range burst {
 		var data driver.EventData
-		ret := e.call("nvmlEventSetWait", func() (ret driver.Return) {
+		back := call{name: "nvmlEventSetWait", gpu: noGPU, since: time.Now().Add(timeout)}
+		ret := e.call(back, func() (ret driver.Return) {
 			data, ret = e.set.Wait(uint32(timeout.Milliseconds()))
 			return ret
 		})

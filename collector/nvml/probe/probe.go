@@ -181,29 +181,33 @@ func (p *probe) take(answer nvml.GPU) {
 
 func (p *probe) report() error {
 	now := time.Now()
-	list := make([]nvml.GPU, len(p.gpus))
+	inv := nvml.Inventory{Driver: p.session.driver, NVML: p.session.nvml, GPUs: make([]nvml.GPU, len(p.gpus))}
+	aside := p.events.late(now, p.cfg.Deadline)
+	if aside.name != "" && aside.gpu == noGPU {
+		inv.Stuck = aside.hung(now)
+	}
 	for i, g := range p.gpus {
-		if g.stuck.name == "" {
-			list[i] = g.last
+		stuck := g.stuck
+		if stuck.name == "" && aside.gpu == i {
+			stuck = aside
+		}
+		if stuck.name == "" {
+			inv.GPUs[i] = g.last
 			continue
 		}
-		list[i] = g.unknown()
-		list[i].Stuck = g.stuck.name
-		if err := p.hung(g.stuck, &list[i], now); err != nil {
+		inv.GPUs[i] = g.unknown()
+		inv.GPUs[i].Stuck = stuck.name
+		h := stuck.hung(now)
+		h.Index, h.UUID = &inv.GPUs[i].Index, inv.GPUs[i].UUID
+		if err := nvml.HungReport(*h).Write(p.out); err != nil {
 			return err
 		}
 	}
-	return nvml.InventoryReport(nvml.Inventory{
-		Driver: p.session.driver, NVML: p.session.nvml, GPUs: list,
-		Calls: p.session.calls.take(), Fields: p.session.fields.take(),
-	}).Write(p.out)
+	inv.Calls, inv.Fields = p.session.calls.take(), p.session.fields.take()
+	return nvml.InventoryReport(inv).Write(p.out)
 }
 
-// hung reports a call that is past its deadline, on a GPU or (nil) on none.
-func (p *probe) hung(c call, g *nvml.GPU, now time.Time) error {
-	h := nvml.Hung{Call: c.name, Seconds: c.age(now).Seconds()}
-	if g != nil {
-		h.Index, h.UUID = &g.Index, g.UUID
-	}
-	return nvml.HungReport(h).Write(p.out)
+// hung reports the call as one that is past its deadline, on no GPU.
+func (c call) hung(now time.Time) *nvml.Hung {
+	return &nvml.Hung{Call: c.name, Seconds: c.age(now).Seconds()}
 }
