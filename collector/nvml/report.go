@@ -21,7 +21,6 @@ const (
 	KindHung      Kind = "hung"
 	KindFailed    Kind = "failed"
 	KindXID       Kind = "xid"
-	KindClosed    Kind = "closed"
 	KindDied      Kind = "died"
 )
 
@@ -35,7 +34,6 @@ type Report struct {
 	Hung      *Hung      `json:"hung,omitempty"`
 	Failed    *Error     `json:"failed,omitempty"`
 	XID       *XID       `json:"xid,omitempty"`
-	Closed    *Closed    `json:"closed,omitempty"`
 	Died      *Died      `json:"died,omitempty"`
 }
 
@@ -100,20 +98,6 @@ type XID struct {
 	Count int `json:"count"`
 }
 
-// Closed says that the child was asked to let go of the GPUs, and whether it
-// has. It is repeated every period until the child is asked to open again.
-type Closed struct {
-	// Stuck is the call that keeps the library from being shut down; empty: it
-	// is shut down. When the call returns, that follows.
-	Stuck string `json:"stuck,omitempty"`
-	// Open are the driver's device files that the child still has open. With
-	// none, and nothing stuck, the child is in the way of no reset.
-	Open []string `json:"open,omitempty"`
-}
-
-// Free says that the child has nothing of the GPUs open.
-func (c Closed) Free() bool { return c.Stuck == "" && len(c.Open) == 0 }
-
 // Died is the end of a child that nobody asked to end.
 type Died = child.Died
 
@@ -134,11 +118,6 @@ func FailedReport(e Error) Report { return Report{V: ProtocolVersion, Kind: Kind
 // XIDReport wraps an XID.
 func XIDReport(x XID) Report { return Report{V: ProtocolVersion, Kind: KindXID, XID: &x} }
 
-// ClosedReport wraps the answer to a wish to close.
-func ClosedReport(c Closed) Report {
-	return Report{V: ProtocolVersion, Kind: KindClosed, Closed: &c}
-}
-
 func diedReport(d Died) Report { return Report{V: ProtocolVersion, Kind: KindDied, Died: &d} }
 
 // Write writes the report as one line.
@@ -157,7 +136,6 @@ func (r Report) Whole() bool {
 		KindHung:      r.Hung != nil,
 		KindFailed:    r.Failed != nil,
 		KindXID:       r.XID != nil,
-		KindClosed:    r.Closed != nil,
 	}[r.Kind]
 }
 
@@ -175,5 +153,5 @@ func (r Report) inCall() bool {
 		}
 		return r.Inventory.Stuck != nil
 	}
-	return r.Kind == KindHello || r.Kind == KindHung || r.Kind == KindClosed && r.Closed.Stuck != ""
+	return r.Kind == KindHello || r.Kind == KindHung
 }

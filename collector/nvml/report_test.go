@@ -35,8 +35,6 @@ var wire = []Report{
 	InventoryReport(Inventory{GPUs: []GPU{{}}, Stuck: &Hung{Call: "nvmlEventSetWait", Seconds: 3.5}}),
 	HelloReport(Hello{Driver: "570.195.03", NVML: "12.570.195.03", Lacks: []string{"nvmlGpmSampleGet"}}),
 	XIDReport(XID{Code: 94, UUID: "GPU-1", GI: ptr(7), CI: ptr(0), Count: 3}),
-	ClosedReport(Closed{}),
-	ClosedReport(Closed{Stuck: "nvmlShutdown", Open: []string{"/dev/nvidiactl"}}),
 	HungReport(Hung{Call: "nvmlDeviceGetName", Index: ptr(0), UUID: "GPU-1", Seconds: 3.5}),
 	HungReport(Hung{Call: "nvmlInit", Seconds: 3}),
 	FailedReport(Error{Op: "nvmlInit", Code: 18, Text: "Driver/library version mismatch"}),

@@ -42,8 +42,6 @@ func (c *core) answer(now time.Time, m asked) {
 		c.listed(now, *r.Inventory, m.bus)
 	case nvml.KindXID:
 		c.echoes.announce(now, *r.XID, &c.memory.inventory)
-	case nvml.KindClosed:
-		// It was asked to let go of the GPUs; whoever asked is answered.
 	case nvml.KindHung:
 		if r.Hung.Index != nil || c.unanswered(now, silence(*r.Hung)) {
 			c.step(now, hung(*r.Hung, &c.memory.inventory))

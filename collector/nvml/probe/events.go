@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// maxWait is how long one wait for an event takes, and so how long closing
-	// the library may take.
+	// maxWait is how long one wait for an event takes.
 	maxWait = time.Second
 	// gather is between two reports: in a storm events are added up.
 	gather = 100 * time.Millisecond
@@ -46,30 +45,18 @@ type events struct {
 	timeout time.Duration // of one wait
 	set     driver.EventSet
 	index   map[driver.Device]int // of the GPUs in the set
-	quit    chan struct{}
-	ended   chan struct{}
 }
 
 // listen begins to hear the GPUs' XIDs. A wait takes no longer than a period.
 func listen(lib library, gpus int, period time.Duration) *events {
-	e := &events{
-		heard: make(chan heard), lib: lib, gpus: gpus, timeout: min(period, maxWait),
-		quit: make(chan struct{}), ended: make(chan struct{}),
-	}
+	e := &events{heard: make(chan heard), lib: lib, gpus: gpus, timeout: min(period, maxWait)}
 	go e.run()
 	return e
-}
-
-// stop ends it as soon as the call that it is in returns.
-func (e *events) stop() {
-	close(e.quit)
-	<-e.ended
 }
 
 // run makes a set and listens, and does so again after an error: once a GPU of the
 // set is lost every wait says so, until a set is made without it.
 func (e *events) run() {
-	defer close(e.ended)
 	pause := minPause
 	for {
 		lasted := false
@@ -81,9 +68,7 @@ func (e *events) run() {
 		if lasted {
 			pause = minPause
 		}
-		if !e.sleep(pause) {
-			return
-		}
+		time.Sleep(pause)
 		pause = min(2*pause, maxPause)
 	}
 }
@@ -131,28 +116,20 @@ func (e *events) register() {
 	}
 }
 
-// listen tells events until waiting for them fails, or it is to end. It says
-// whether it could wait at all.
+// listen tells events until waiting for them fails. It says whether it could wait
+// at all.
 func (e *events) listen() (lasted bool) {
 	for {
 		counts, ret := e.wait()
 		for x, count := range counts {
-			select {
-			case e.heard <- heard{x, count}:
-			case <-e.quit:
-				return true
-			}
+			e.heard <- heard{x, count}
 		}
 		if ret != driver.SUCCESS && ret != driver.ERROR_TIMEOUT {
 			return lasted || len(counts) > 0
 		}
 		lasted = true
-		var pause time.Duration
 		if len(counts) > 0 {
-			pause = gather
-		}
-		if !e.sleep(pause) {
-			return true
+			time.Sleep(gather)
 		}
 	}
 }
@@ -191,14 +168,4 @@ func (h heard) report(uuid string) nvml.Report {
 		x.CI = &ci
 	}
 	return nvml.XIDReport(x)
-}
-
-// sleep is false when it is to end.
-func (e *events) sleep(d time.Duration) bool {
-	select {
-	case <-e.quit:
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
