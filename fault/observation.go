@@ -103,6 +103,10 @@ type Blind struct {
 // episode with this ID.
 type Released struct{ ID string }
 
+// Repaired says that GPUs were reset, by whoever did it. That the host was
+// rebooted is a Boot.
+type Repaired struct{ GPUs []Device }
+
 func (Heard) isFact()     {}
 func (Boot) isFact()      {}
 func (Service) isFact()   {}
@@ -111,3 +115,4 @@ func (Inventory) isFact() {}
 func (Hung) isFact()      {}
 func (Blind) isFact()     {}
 func (Released) isFact()  {}
+func (Repaired) isFact()  {}

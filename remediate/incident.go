@@ -79,7 +79,8 @@ type Incident struct {
 	// Adopted: the Node's mark told of it, and nothing else.
 	Adopted bool   `json:"adopted,omitempty"`
 	Steps   []Step `json:"steps,omitempty"`
-	// Since is when the state began; but for a probation it is kept in mode repair.
+	// Since is when the state began. Below mode repair it is kept of a probation
+	// alone.
 	Since time.Time `json:"since,omitzero"`
 	// Until is when the present state's deadline passes: the end of the probation,
 	// and in mode repair that of any state.
