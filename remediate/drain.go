@@ -38,7 +38,7 @@ func (p *Plan) cordoned(now time.Time, i *Incident) (since time.Time, ok bool) {
 	if s == nil || !i.Verdict.Hard {
 		return now, false
 	}
-	since = s.Since.Add(p.policy.Unreachable)
+	since = later(s.Since, i.Seen).Add(p.policy.Unreachable)
 	return since, !now.Before(since)
 }
 

@@ -123,7 +123,7 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 	} else {
 		p.turned(now, Event{Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
 	}
-	for _, i := range p.state.Open {
+	for _, i := range slices.Clone(p.state.Open) {
 		if i.State != Probation {
 			p.act(now, i)
 		}
@@ -257,7 +257,7 @@ func (p *Plan) Node(now time.Time, o Observed) {
 	p.adopt(now, o)
 	if p.state.UID != o.UID {
 		for _, i := range p.state.Open {
-			i.Contained = false
+			i.Contained, i.Seen = false, now
 		}
 		p.state.UID, p.state.Emptied = o.UID, emptied{}
 	}

@@ -85,12 +85,13 @@ func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 	return Requested
 }
 
-// ours says whether the agent itself sees to a step of an incident.
+// ours says whether the agent itself sees to a step of an incident. It reboots no
+// host that it may neither empty nor reboot as it is.
 func (p *Plan) ours(i *Incident, k StepKind) bool {
-	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) {
+	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() {
 		return false
 	}
-	return p.means(k).ours()
+	return k != StepReboot || p.ours(i, StepDrain) || p.policy.Drain.AtDeadline == Force
 }
 
 // means says how the agent does a thing.

@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -118,7 +119,7 @@ func (p *Plan) place(now time.Time, i *Incident) {
 
 func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 	switch {
-	case i.Replacement != nil, i.Claimed && i.Verdict.Action == fault.Replace:
+	case i.Replacement != nil, p.policy.Mode != Repair && i.Claimed && i.Verdict.Action == fault.Replace:
 		return Failed
 	case p.doing(i, StepReset, StepReboot), now.Before(i.Settling):
 		return Repairing
@@ -137,6 +138,9 @@ func (p *Plan) remind(now time.Time, i *Incident) {
 	}
 	i.Until = now.Add(p.limit(i.State))
 	if step := i.next(); step != string(Suspect) {
+		if d := p.state.Deed; d != nil && d.Undoing {
+			step += ", once this is put back: " + strings.Join(d.Undo, ", ")
+		}
 		p.announce(now, Event{Key: i.Verdict.ID + "/StillOpen/" + now.UTC().Format(time.DateOnly), Type: "Warning", Reason: "StillOpen",
 			Message: fmt.Sprintf("%s is open since %s: %s (incident %s)", i.Verdict.Class, i.Verdict.Opened.UTC().Format(time.RFC3339), step, i.Verdict.ID)})
 	}
