@@ -249,7 +249,7 @@ func (w *world) rest() bool {
 // rests says whether an incident waits for nobody but a person, or for others who
 // were asked; or, where nobody answers, for what is tried again and was told.
 func (w *world) rests(i *Incident) bool {
-	if i.Released || i.State == Failed || i.State == Probation {
+	if i.Released || i.Adopted || i.State == Failed || i.State == Probation {
 		return true
 	}
 	wants := max(i.Verdict.Action, i.Verdict.Later)

@@ -15,13 +15,13 @@ import (
 // cures, refusals, holders, silences, administrators, outages, crashes and boots,
 // under random policies, and holds what must hold in every order of them.
 func TestRepairUnderRandomHands(t *testing.T) {
-	seeds := uint64(20000)
+	seeds := uint64(40000)
 	if testing.Short() {
 		seeds /= 10
 	}
 	for seed := range seeds {
 		w := newWorld(t, seed)
-		for range 40 {
+		for range 60 {
 			w.random()
 			w.settle()
 		}
@@ -89,6 +89,7 @@ func pick[T any](w *world, of ...T) T { return of[w.rng.IntN(len(of))] }
 func (w *world) start() {
 	w.plan.Boot(w.now, fmt.Sprintf("boot-%d", w.boot))
 	w.sources()
+	w.plan.Tick(w.now)
 }
 
 func (w *world) sources() {
@@ -225,6 +226,7 @@ func (w *world) crash() {
 	}
 	w.hand, w.heard = hand{}, nil
 	w.start()
+	w.settle()
 	w.judge()
 }
 
@@ -274,6 +276,7 @@ func (w *world) occupy() {
 	}
 	w.heard = &o
 	w.plan.Occupied(w.now, o)
+	w.settle()
 }
 
 // settle writes the plan down, brings the Node to what is desired, has the deed
@@ -282,28 +285,22 @@ func (w *world) settle() {
 	if w.store == "" {
 		w.plan.Written()
 	}
-	for range 2 {
-		if d := w.plan.Desired(); !w.offline && !d.Look {
+	for n := 0; n < 2 && !w.offline && (n == 0 || w.node.Unschedulable != w.plan.holding()); n++ {
+		if d := w.plan.Desired(); !d.Look {
 			w.node = Settle(d, w.node)
 		}
-		if !w.offline {
-			w.plan.Node(w.now, w.node)
-		}
+		w.plan.Node(w.now, w.node)
 		if w.store == "" {
 			w.plan.Written()
 		}
 	}
-	for _, e := range w.plan.Outbox() {
-		w.plan.Told(e.Key)
-	}
+	w.plan.state.Outbox = nil
 	w.take()
 	w.check()
 }
 
 func (w *world) check() {
-	holding := false
 	for _, i := range w.plan.state.Open {
-		holding = holding || i.holds()
 		w.transition(i)
 	}
 	if d := w.plan.state.Deed; d != nil && !d.Undoing && !w.now.Before(d.Deadline.Add(grace)) {
@@ -315,7 +312,7 @@ func (w *world) check() {
 	if w.foreign && !w.node.Unschedulable {
 		w.fail("an administrator's cordon was released")
 	}
-	if !w.foreign && w.node.Unschedulable != holding {
+	if holding := w.plan.holding(); !w.foreign && w.node.Unschedulable != holding {
 		w.fail(fmt.Sprintf("cordoned %v, held by an incident %v", w.node.Unschedulable, holding))
 	}
 }

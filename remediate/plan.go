@@ -191,7 +191,7 @@ func (p *Plan) act(now time.Time, i *Incident) {
 		return
 	}
 	if v.Acts() && p.policy.Mode != Observe {
-		i.Claimed, i.ForIdle = true, false
+		i.Claimed, i.ForIdle, i.Adopted = true, false, false
 		p.place(now, i)
 		if i.step(StepCordon) == nil {
 			i.want(now, StepCordon, Pending)
@@ -259,7 +259,10 @@ func (p *Plan) Node(now time.Time, o Observed) {
 		for _, i := range p.state.Open {
 			i.Contained, i.Seen = false, now
 		}
-		p.state.UID, p.state.Emptied = o.UID, emptied{}
+		p.state.UID = o.UID
+	}
+	if !o.Unschedulable {
+		p.state.Emptied = emptied{} // pods may come
 	}
 	for _, i := range slices.Clone(p.state.Open) {
 		if !i.holds() {
@@ -286,7 +289,6 @@ func (p *Plan) Node(now time.Time, o Observed) {
 func (p *Plan) release(now time.Time, i *Incident) {
 	i.Released, i.State = true, Suspect
 	i.withdraw(now)
-	p.state.Emptied = emptied{}
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)

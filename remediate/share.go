@@ -77,6 +77,8 @@ func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 		return Held
 	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == Blocked):
 		return s.Status
+	case p.ours(i, k) && k == StepReset && i.Refusals > maxRetries:
+		return Blocked
 	case idle:
 		return WhenIdle
 	case p.ours(i, k):

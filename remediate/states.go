@@ -48,8 +48,10 @@ func States() []StateRule {
 		{State: Probation, Means: "the fault is over, and must stay so before the node serves again",
 			Deadline: "contain.probation", Limit: func(p Policy) time.Duration { return p.Probation },
 			Passed: "the node serves again",
-			Exits:  []Exit{{Healthy, "the probation is served, or an administrator uncordons the node"}},
-		},
+			Exits: []Exit{
+				{Healthy, "the probation is served, or an administrator uncordons the node"},
+				{Quarantined, "a fault of which only the Node's mark told is found again"},
+			}},
 		{State: Quarantined, Means: "out of service; a step waits to be seen, for its turn, for others or for a person",
 			Deadline: "repair.remind", Limit: func(p Policy) time.Duration { return p.Remind },
 			Passed: "what it waits for is told again; a hard fault waits for its cordon for repair.unreachable, an overdue drain is tried again after repair.drain.deadline",
