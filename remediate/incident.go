@@ -61,7 +61,8 @@ type Step struct {
 	Kind   StepKind   `json:"kind"`
 	Status StepStatus `json:"status"`
 	Since  time.Time  `json:"since"`
-	// Tries counts the drains of the agent's own.
+	// Tries counts the drains of the agent's own, since the last that was another
+	// or succeeded.
 	Tries int `json:"tries,omitempty"`
 }
 

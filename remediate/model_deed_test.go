@@ -211,6 +211,8 @@ func (w *world) finish() {
 		if !w.silent {
 			w.held = [len(gpus)]bool{}
 			w.occupy()
+			w.pass(5 * time.Second)
+			w.occupy()
 			w.cure()
 		}
 		w.work()

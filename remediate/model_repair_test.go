@@ -15,13 +15,13 @@ import (
 // cures, refusals, holders, silences, administrators, outages, crashes and boots,
 // under random policies, and holds what must hold in every order of them.
 func TestRepairUnderRandomHands(t *testing.T) {
-	seeds := uint64(40000)
+	seeds := uint64(20000)
 	if testing.Short() {
 		seeds /= 10
 	}
 	for seed := range seeds {
 		w := newWorld(t, seed)
-		for range 60 {
+		for range 5 + seed%26 {
 			w.random()
 			w.settle()
 		}

@@ -64,6 +64,8 @@ type state struct {
 	History []Incident  `json:"history"`
 	Outbox  []Event     `json:"-"`
 	UID     string      `json:"uid"`
+	// Closed says that the Node was seen cordoned last.
+	Closed bool `json:"closed,omitempty"`
 	// Boot is the running boot's id, empty while it is not known.
 	Boot string    `json:"boot,omitempty"`
 	Deed *underway `json:"deed,omitempty"`
@@ -259,11 +261,11 @@ func (p *Plan) Node(now time.Time, o Observed) {
 		for _, i := range p.state.Open {
 			i.Contained, i.Seen = false, now
 		}
-		p.state.UID = o.UID
 	}
-	if !o.Unschedulable {
-		p.state.Emptied = emptied{} // pods may come
+	if p.state.UID != o.UID || p.state.Closed && !o.Unschedulable {
+		p.state.Emptied = emptied{} // pods may have come
 	}
+	p.state.UID, p.state.Closed = o.UID, o.Unschedulable
 	for _, i := range slices.Clone(p.state.Open) {
 		if !i.holds() {
 			continue

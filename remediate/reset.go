@@ -117,10 +117,7 @@ func (p *Plan) resetOver(now time.Time, d *Deed, o Outcome) {
 		p.say(now, d, "Warning", "ResetRefused", "reset of "+d.where()+" refused: held by "+named(o))
 	case Unavailable:
 		p.refund(d.ID, StepReset)
-		for _, i := range served {
-			i.decline(StepReset)
-			i.mark(now, StepReset, Withdrawn)
-		}
+		p.unavailable(now, d, o)
 	case Undecided, Aborted:
 		p.settle(now, d)
 		p.say(now, d, "Warning", "ResetUndecided", "nobody knows whether "+d.where()+" was reset, which counts as done once: "+o.Text)

@@ -38,6 +38,9 @@ func (p *Plan) ask(now time.Time, i *Incident) {
 	v := i.Verdict
 	wanted := p.wants(now, i)
 	for _, k := range requestable {
+		if s := i.step(k); s != nil && s.Status.over() && slices.Contains(wanted, k) && (k == StepReset || k == StepReboot) {
+			s.Status = Withdrawn // the ladder has forgotten it
+		}
 		switch {
 		case slices.Contains(wanted, k) && p.covered(now, i, k):
 			i.want(now, k, Covered)
@@ -73,10 +76,10 @@ func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
 func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 	idle := i.Verdict.Drain == fault.DrainWhenIdle
 	switch s := i.step(k); {
-	case p.sources.Store != "":
-		return Held
 	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == Blocked):
 		return s.Status
+	case p.sources.Store != "":
+		return Held
 	case p.ours(i, k) && k == StepReset && i.Refusals > maxRetries:
 		return Blocked
 	case idle:

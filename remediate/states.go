@@ -117,6 +117,12 @@ func (p *Plan) place(now time.Time, i *Incident) {
 	if s != i.State || i.Since.IsZero() {
 		i.State, i.Since, i.Until = s, now, now.Add(p.limit(s))
 	}
+	switch {
+	case p.doing(i, StepDrain, StepReset, StepReboot) && s != Failed:
+		i.Until = p.state.Deed.Deadline
+	case now.Before(i.Settling):
+		i.Until = i.Settling
+	}
 }
 
 func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
@@ -135,7 +141,7 @@ func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 
 // remind tells again what an incident waits for, that waits for others.
 func (p *Plan) remind(now time.Time, i *Incident) {
-	if i.Until.IsZero() || now.Before(i.Until) || p.limit(i.State) <= 0 {
+	if i.State == Draining || i.State == Repairing || now.Before(i.Until) || p.limit(i.State) <= 0 {
 		return
 	}
 	i.Until = now.Add(p.limit(i.State))
