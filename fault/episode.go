@@ -59,7 +59,7 @@ type episode struct {
 	Aside string `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
-	// Rebooted says that the host was booted anew since it opened.
+	// Rebooted says that the host was booted anew since it was seen last.
 	Rebooted bool
 	// Cured is when the evidence of the cure came, zero before; Clean counts
 	// the clean polls since.
@@ -114,7 +114,7 @@ func (e *episode) key() key { return key{e.PCI, e.Class} }
 func (e *episode) add(now time.Time, text string) {
 	e.Count++
 	e.Last = now
-	e.Cured, e.Clean = time.Time{}, 0
+	e.Cured, e.Clean, e.Rebooted = time.Time{}, 0, false
 	if len(e.Evidence) < evidenceLines && text != "" {
 		e.Evidence = append(e.Evidence, text)
 	}

@@ -137,6 +137,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.opinion(now, f)
 	case Released:
 		j.released(f.ID)
+	case Repaired:
+		j.repaired(now, f)
 	case Service:
 		j.service(now, f.Event)
 	case Gap:

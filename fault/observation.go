@@ -113,6 +113,10 @@ type Blind struct {
 // episode with this ID.
 type Released struct{ ID string }
 
+// Repaired says that GPUs were reset, by whoever did it. That the host was
+// rebooted is a Boot.
+type Repaired struct{ GPUs []Device }
+
 func (Heard) isFact()     {}
 func (Boot) isFact()      {}
 func (Service) isFact()   {}
@@ -121,3 +125,4 @@ func (Inventory) isFact() {}
 func (Hung) isFact()      {}
 func (Blind) isFact()     {}
 func (Released) isFact()  {}
+func (Repaired) isFact()  {}

@@ -37,6 +37,7 @@ import (
 //	+5s   hung ADDRESS CALL       a call past its deadline
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
 //	+5s   released ID             a person put the node back to service
+//	+5s   reset ADDRESS…          somebody has reset the GPUs
 //	+5s   replaced                other GPUs sit at the same addresses
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
@@ -143,6 +144,12 @@ func (s *stage) do(n int, word, text string) {
 		s.step(Observation{Fact: Blind{Why: text, Mismatch: word == "mismatch"}})
 	case "released":
 		s.step(Observation{Fact: Released{ID: text}})
+	case "reset":
+		var r Repaired
+		for _, a := range strings.Fields(text) {
+			r.GPUs = append(r.GPUs, Device{PCI: s.pci(n, a)})
+		}
+		s.step(Observation{Fact: r})
 	case "replaced":
 		s.swapped++
 	case "tick":

@@ -25,6 +25,7 @@ func (p *Plan) decide(now time.Time) {
 		p.reset(now)
 	}
 	p.drain(now)
+	p.credit(now)
 	for _, i := range p.live() {
 		p.place(now, i)
 		p.remind(now, i)

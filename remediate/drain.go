@@ -20,7 +20,7 @@ type emptied struct {
 
 // covers says whether all of that is empty.
 func (e emptied) covers(ds []fault.Device, whole bool) bool {
-	return !e.At.IsZero() && (e.Whole || !whole && (len(ds) == 0 || within(ds, e.GPUs)))
+	return !e.At.IsZero() && (e.Whole || !whole && within(ds, e.GPUs))
 }
 
 // cordoned says since when the node counts as closed for an incident. A hard
@@ -38,7 +38,7 @@ func (p *Plan) cordoned(now time.Time, i *Incident) (since time.Time, ok bool) {
 	if s == nil || !i.Verdict.Hard {
 		return now, false
 	}
-	since = s.Since.Add(p.policy.Unreachable)
+	since = later(s.Since, i.Seen).Add(p.policy.Unreachable)
 	return since, !now.Before(since)
 }
 
@@ -60,9 +60,11 @@ func (p *Plan) needsDrain(now time.Time, i *Incident) bool {
 	switch {
 	case s == nil || s.Status == Withdrawn || !closed || !p.ours(i, StepDrain) || p.inRepair(now, i):
 		return false
+	case i.Replacement != nil && s.Status == Done:
+		return false
 	case s.Status == Overdue && now.Before(s.Since.Add(p.policy.Drain.Deadline)):
 		return false
-	case p.state.Emptied.covers(p.scope(i), p.whole(now, i)):
+	case p.state.Emptied.covers(p.scope(i), p.whole(now, i)) || len(p.scope(i)) == 0 && !p.whole(now, i):
 		return false
 	case i.Verdict.Drain == fault.DrainNow:
 		// Without the API nobody can be evicted, and nobody has to be from a GPU
@@ -70,6 +72,16 @@ func (p *Plan) needsDrain(now time.Time, i *Incident) bool {
 		return i.Contained || p.whole(now, i) || !p.free(now, p.scope(i), since)
 	}
 	return p.whole(now, i) && (p.doing(i, StepDrain) || p.idle(now, since))
+}
+
+// credit ends the drains that have been done for others.
+func (p *Plan) credit(now time.Time) {
+	for _, i := range p.live() {
+		s := i.step(StepDrain)
+		if s != nil && (s.Status == Planned || s.Status == Overdue) && p.ours(i, StepDrain) && p.state.Emptied.covers(p.scope(i), p.whole(now, i)) {
+			i.mark(now, StepDrain, Done)
+		}
+	}
 }
 
 // nextDrain gives the one drain that all who need one need now, nil for none.
@@ -111,8 +123,14 @@ func (p *Plan) drain(now time.Time) {
 			next.Deadline = have.Deadline
 		}
 		next.Undo, have.Undo = have.Undo, nil
+		wider := next.Whole && !have.Whole
 		for _, i := range p.served(p.conclude()) {
-			i.mark(now, StepDrain, Planned)
+			if !i.standing() {
+				continue
+			}
+			if i.mark(now, StepDrain, Planned); wider {
+				i.step(StepDrain).Tries = 0
+			}
 		}
 		p.startDrain(now, *next, served)
 	}
@@ -150,12 +168,11 @@ func (p *Plan) drainOver(now time.Time, d *Deed, o Outcome) {
 		for _, i := range p.served(d) {
 			i.Forceful = false
 			i.mark(now, StepDrain, Done)
+			i.step(StepDrain).Tries = 0
 		}
 		p.say(now, d, "Normal", "Drained", "drained: "+d.where())
 	case Unavailable:
-		for _, i := range p.served(d) {
-			i.decline(StepDrain)
-		}
+		p.unavailable(now, d, o)
 	default:
 		p.overdue(now, d, o)
 	}
@@ -175,6 +192,7 @@ func (p *Plan) overdue(now time.Time, d *Deed, o Outcome) {
 			i.SkipReset = true // what cannot be killed is ended by a reboot alone
 			if p.whole(now, i) {
 				i.mark(now, StepDrain, Planned)
+				i.step(StepDrain).Tries = 0
 			}
 		}
 	}

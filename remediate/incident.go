@@ -61,7 +61,8 @@ type Step struct {
 	Kind   StepKind   `json:"kind"`
 	Status StepStatus `json:"status"`
 	Since  time.Time  `json:"since"`
-	// Tries counts the drains of the agent's own.
+	// Tries counts the drains of the agent's own, since the last that was another
+	// or succeeded.
 	Tries int `json:"tries,omitempty"`
 }
 
@@ -79,12 +80,13 @@ type Incident struct {
 	// Adopted: the Node's mark told of it, and nothing else.
 	Adopted bool   `json:"adopted,omitempty"`
 	Steps   []Step `json:"steps,omitempty"`
-	// Since is when the state began; but for a probation it is kept in mode repair.
+	// Since is when the state began. Below mode repair it is kept of a probation
+	// alone.
 	Since time.Time `json:"since,omitzero"`
 	// Until is when the present state's deadline passes: the end of the probation,
 	// and in mode repair that of any state.
 	Until time.Time `json:"until,omitzero"`
-	// Seen is when the Node was seen contained for it.
+	// Seen is when the Node was seen contained for it, or made anew and not.
 	Seen time.Time `json:"seen,omitzero"`
 	// Settling is until when a repair is given time to be seen to have worked.
 	Settling time.Time `json:"settling,omitzero"`

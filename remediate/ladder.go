@@ -41,7 +41,7 @@ func (p *Plan) rung(now time.Time, i *Incident) StepKind {
 	case fault.Replace:
 		return StepReplace
 	case fault.Reset:
-		if !i.SkipReset && !p.spent(now, i, StepReset) && !p.spent(now, i, StepReboot) {
+		if p.resettable(now, i) {
 			return StepReset
 		}
 		if fault.RuleFor(v.Class).Cure == fault.CurePerson {
@@ -55,6 +55,12 @@ func (p *Plan) rung(now time.Time, i *Incident) StepKind {
 		return StepReplace
 	}
 	return StepReboot
+}
+
+// resettable says whether a reset is an incident's next repair: there is a GPU to
+// be reset, and neither that nor a reboot has been tried lately.
+func (p *Plan) resettable(now time.Time, i *Incident) bool {
+	return !i.SkipReset && len(p.resetScope(i)) > 0 && !p.spent(now, i, StepReset) && !p.spent(now, i, StepReboot)
 }
 
 // spent says whether any GPU of an incident has had a repair of a kind lately,

@@ -53,7 +53,7 @@ func (p *Plan) idle(now, since time.Time) bool {
 // fresh says whether it is known who holds the GPUs.
 func (p *Plan) fresh(now, since time.Time) bool {
 	o := p.occupied
-	return o != nil && o.Unknown == "" && !o.At.Before(since) && now.Sub(o.At) <= stale
+	return o != nil && o.Unknown == "" && o.At.After(since) && now.Sub(o.At) <= stale
 }
 
 // holders gives those who hold any of the GPUs, by the last that was heard. A

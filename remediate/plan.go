@@ -64,6 +64,8 @@ type state struct {
 	History []Incident  `json:"history"`
 	Outbox  []Event     `json:"-"`
 	UID     string      `json:"uid"`
+	// Closed says that the Node was seen cordoned last.
+	Closed bool `json:"closed,omitempty"`
 	// Boot is the running boot's id, empty while it is not known.
 	Boot string    `json:"boot,omitempty"`
 	Deed *underway `json:"deed,omitempty"`
@@ -123,7 +125,7 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 	} else {
 		p.turned(now, Event{Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
 	}
-	for _, i := range p.state.Open {
+	for _, i := range slices.Clone(p.state.Open) {
 		if i.State != Probation {
 			p.act(now, i)
 		}
@@ -191,7 +193,7 @@ func (p *Plan) act(now time.Time, i *Incident) {
 		return
 	}
 	if v.Acts() && p.policy.Mode != Observe {
-		i.Claimed, i.ForIdle = true, false
+		i.Claimed, i.ForIdle, i.Adopted = true, false, false
 		p.place(now, i)
 		if i.step(StepCordon) == nil {
 			i.want(now, StepCordon, Pending)
@@ -257,10 +259,13 @@ func (p *Plan) Node(now time.Time, o Observed) {
 	p.adopt(now, o)
 	if p.state.UID != o.UID {
 		for _, i := range p.state.Open {
-			i.Contained = false
+			i.Contained, i.Seen = false, now
 		}
-		p.state.UID, p.state.Emptied = o.UID, emptied{}
 	}
+	if p.state.UID != o.UID || p.state.Closed && !o.Unschedulable {
+		p.state.Emptied = emptied{} // pods may have come
+	}
+	p.state.UID, p.state.Closed = o.UID, o.Unschedulable
 	for _, i := range slices.Clone(p.state.Open) {
 		if !i.holds() {
 			continue
@@ -286,7 +291,6 @@ func (p *Plan) Node(now time.Time, o Observed) {
 func (p *Plan) release(now time.Time, i *Incident) {
 	i.Released, i.State = true, Suspect
 	i.withdraw(now)
-	p.state.Emptied = emptied{}
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)

@@ -92,21 +92,14 @@ func (p *Plan) rebooted(now time.Time, d *Deed) {
 
 // rebootFailed takes in that the host was not rebooted.
 func (p *Plan) rebootFailed(now time.Time, d *Deed, o Outcome) {
-	ks := []StepKind{StepReset} // what was to come with it has not
+	p.refund(d.ID, StepReset) // what was to come with it has not
 	if o.Result == Unavailable {
-		ks = append(ks, StepReboot)
+		p.refund(d.ID, StepReboot)
+		p.unavailable(now, d, o)
+		return
 	}
-	p.refund(d.ID, ks...)
 	for _, i := range p.served(d) {
-		i.mark(now, StepReboot, Withdrawn)
-		switch {
-		case o.Result == Unavailable:
-			i.decline(StepReboot)
-		case p.rung(now, i) == StepReplace:
-			i.mark(now, StepReboot, Fruitless)
-		}
+		i.mark(now, StepReboot, Fruitless)
 	}
-	if o.Result != Unavailable {
-		p.say(now, d, "Warning", "RebootFailed", "the host was not rebooted: "+o.Text)
-	}
+	p.say(now, d, "Warning", "RebootFailed", "the host was not rebooted: "+o.Text)
 }

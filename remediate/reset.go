@@ -12,10 +12,11 @@ import (
 const maxRetries = 1
 
 // resetScope gives the GPUs that are reset for an incident: its own, the whole
-// board where that is what is broken, and what can only be reset with them.
+// board where that is what is broken, or a switch of it, and what can only be
+// reset with them.
 func (p *Plan) resetScope(i *Incident) []fault.Device {
 	ds := i.Verdict.GPUs
-	if i.Verdict.Radius == fault.Baseboard {
+	if i.Verdict.Radius == fault.Baseboard || len(ds) == 0 {
 		ds = union(ds, i.Verdict.Affected)
 	}
 	for _, group := range p.sources.Together {
@@ -29,7 +30,7 @@ func (p *Plan) resetScope(i *Incident) []fault.Device {
 // wantsReset says whether an incident's next repair is a reset by the agent.
 func (p *Plan) wantsReset(now time.Time, i *Incident) bool {
 	return p.rung(now, i) == StepReset && p.ours(i, StepReset) && !p.inRepair(now, i) && i.Refusals <= maxRetries &&
-		!now.Before(i.Pause) && len(i.Verdict.GPUs) > 0
+		!now.Before(i.Pause)
 }
 
 // empty says since when the GPUs of an incident have to be seen free, once they
@@ -116,10 +117,7 @@ func (p *Plan) resetOver(now time.Time, d *Deed, o Outcome) {
 		p.say(now, d, "Warning", "ResetRefused", "reset of "+d.where()+" refused: held by "+named(o))
 	case Unavailable:
 		p.refund(d.ID, StepReset)
-		for _, i := range served {
-			i.decline(StepReset)
-			i.mark(now, StepReset, Withdrawn)
-		}
+		p.unavailable(now, d, o)
 	case Undecided, Aborted:
 		p.settle(now, d)
 		p.say(now, d, "Warning", "ResetUndecided", "nobody knows whether "+d.where()+" was reset, which counts as done once: "+o.Text)

@@ -38,6 +38,9 @@ func (p *Plan) ask(now time.Time, i *Incident) {
 	v := i.Verdict
 	wanted := p.wants(now, i)
 	for _, k := range requestable {
+		if s := i.step(k); s != nil && s.Status.over() && slices.Contains(wanted, k) && (k == StepReset || k == StepReboot) {
+			s.Status = Withdrawn // the ladder has forgotten it
+		}
 		switch {
 		case slices.Contains(wanted, k) && p.covered(now, i, k):
 			i.want(now, k, Covered)
@@ -73,10 +76,12 @@ func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
 func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 	idle := i.Verdict.Drain == fault.DrainWhenIdle
 	switch s := i.step(k); {
-	case p.sources.Store != "":
-		return Held
 	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == Blocked):
 		return s.Status
+	case p.sources.Store != "":
+		return Held
+	case p.ours(i, k) && k == StepReset && i.Refusals > maxRetries:
+		return Blocked
 	case idle:
 		return WhenIdle
 	case p.ours(i, k):
@@ -85,12 +90,13 @@ func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 	return Requested
 }
 
-// ours says whether the agent itself sees to a step of an incident.
+// ours says whether the agent itself sees to a step of an incident. It reboots no
+// host that it may neither empty nor reboot as it is.
 func (p *Plan) ours(i *Incident, k StepKind) bool {
-	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) {
+	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() {
 		return false
 	}
-	return p.means(k).ours()
+	return k != StepReboot || p.ours(i, StepDrain) || p.policy.Drain.AtDeadline == Force
 }
 
 // means says how the agent does a thing.

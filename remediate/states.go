@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -47,8 +48,10 @@ func States() []StateRule {
 		{State: Probation, Means: "the fault is over, and must stay so before the node serves again",
 			Deadline: "contain.probation", Limit: func(p Policy) time.Duration { return p.Probation },
 			Passed: "the node serves again",
-			Exits:  []Exit{{Healthy, "the probation is served, or an administrator uncordons the node"}},
-		},
+			Exits: []Exit{
+				{Healthy, "the probation is served, or an administrator uncordons the node"},
+				{Quarantined, "a fault of which only the Node's mark told is found again"},
+			}},
 		{State: Quarantined, Means: "out of service; a step waits to be seen, for its turn, for others or for a person",
 			Deadline: "repair.remind", Limit: func(p Policy) time.Duration { return p.Remind },
 			Passed: "what it waits for is told again; a hard fault waits for its cordon for repair.unreachable, an overdue drain is tried again after repair.drain.deadline",
@@ -114,11 +117,17 @@ func (p *Plan) place(now time.Time, i *Incident) {
 	if s != i.State || i.Since.IsZero() {
 		i.State, i.Since, i.Until = s, now, now.Add(p.limit(s))
 	}
+	switch {
+	case p.doing(i, StepDrain, StepReset, StepReboot) && s != Failed:
+		i.Until = p.state.Deed.Deadline
+	case now.Before(i.Settling):
+		i.Until = i.Settling
+	}
 }
 
 func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 	switch {
-	case i.Replacement != nil, i.Claimed && i.Verdict.Action == fault.Replace:
+	case i.Replacement != nil, p.policy.Mode != Repair && i.Claimed && i.Verdict.Action == fault.Replace:
 		return Failed
 	case p.doing(i, StepReset, StepReboot), now.Before(i.Settling):
 		return Repairing
@@ -132,11 +141,14 @@ func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 
 // remind tells again what an incident waits for, that waits for others.
 func (p *Plan) remind(now time.Time, i *Incident) {
-	if i.Until.IsZero() || now.Before(i.Until) || p.limit(i.State) <= 0 {
+	if i.State == Draining || i.State == Repairing || now.Before(i.Until) || p.limit(i.State) <= 0 {
 		return
 	}
 	i.Until = now.Add(p.limit(i.State))
 	if step := i.next(); step != string(Suspect) {
+		if d := p.state.Deed; d != nil && d.Undoing {
+			step += ", once this is put back: " + strings.Join(d.Undo, ", ")
+		}
 		p.announce(now, Event{Key: i.Verdict.ID + "/StillOpen/" + now.UTC().Format(time.DateOnly), Type: "Warning", Reason: "StillOpen",
 			Message: fmt.Sprintf("%s is open since %s: %s (incident %s)", i.Verdict.Class, i.Verdict.Opened.UTC().Format(time.RFC3339), step, i.Verdict.ID)})
 	}

@@ -240,11 +240,16 @@ func (p *Plan) byRank(is []*Incident) []*Incident {
 	return slices.DeleteFunc(p.ranked(), func(i *Incident) bool { return !slices.Contains(is, i) })
 }
 
-// decline notes that there is nobody here to do a thing: it is asked of others.
-func (i *Incident) decline(k StepKind) {
-	if !slices.Contains(i.Declined, k) {
-		i.Declined = append(i.Declined, k)
+// unavailable takes in that there is nobody here to do a thing: it is asked of
+// others.
+func (p *Plan) unavailable(now time.Time, d *Deed, o Outcome) {
+	for _, i := range p.served(d) {
+		i.mark(now, d.Kind, Withdrawn)
+		if !slices.Contains(i.Declined, d.Kind) {
+			i.Declined = append(i.Declined, d.Kind)
+		}
 	}
+	p.say(now, d, "Warning", camel(string(d.Kind))+"Unavailable", fmt.Sprintf("there is nobody here for the %s: %s", d.Kind, o.Text))
 }
 
 // union gives the devices of all lists, sorted, each once.
