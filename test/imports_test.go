@@ -51,6 +51,7 @@ var rules = []rule{
 	{folder: "remediate/store", may: []string{"fault", "remediate"}},
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
+	{folder: "remediate/command", may: []string{"fault", "remediate"}},
 	{folder: "diag", may: []string{"fault"}},
 
 	{folder: "sim", may: []string{"sim"}},
@@ -71,7 +72,7 @@ var owners = []struct {
 	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "remediate/host", "diag", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 
