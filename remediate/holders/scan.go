@@ -69,7 +69,7 @@ type Found struct {
 func (f Found) Holders(pod func(uid string) string) (all []remediate.Holder) {
 	for _, p := range f.Processes {
 		for _, gpu := range p.GPUs {
-			all = append(all, remediate.Holder{GPU: gpu, PID: p.PID, Process: p.Name, Pod: pod(p.PodUID)})
+			all = append(all, remediate.Holder{GPU: gpu, PID: p.PID, Process: p.Name, Pod: pod(p.PodUID), Stuck: p.Stuck})
 		}
 	}
 	return all

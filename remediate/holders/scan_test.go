@@ -124,7 +124,7 @@ func TestScan(t *testing.T) {
 func TestMinorOfALostGPU(t *testing.T) {
 	proc := t.TempDir()
 	lost := GPU{Device: fault.Device{PCI: xidparse.PCI{Bus: 0x3b}}}
-	write(t, proc, process(9, "python3", "0::/\n", running, "/dev/nvidia5"))
+	write(t, proc, process(9, "python3", "0::/\n", killed, "/dev/nvidia5"))
 	options := Options{Proc: proc, Dev: "/dev", GPUs: []GPU{lost}}
 	if found := Scan(options); !strings.Contains(found.Unknown, "GPU 0000:3b:00: device file not known") {
 		t.Errorf("without the driver's folder: %+v", found)
@@ -132,7 +132,7 @@ func TestMinorOfALostGPU(t *testing.T) {
 	information := "driver/nvidia/gpus/0000:3b:00.0/information"
 	write(t, proc, map[string]string{information: "Model: \t\t NVIDIA H100\nGPU UUID: \t GPU-????????-????\nDevice Minor: \t 5\n"})
 	found := Scan(options)
-	want := []remediate.Holder{{GPU: "0000:3b:00", PID: 9, Process: "python3", Pod: "pod of "}}
+	want := []remediate.Holder{{GPU: "0000:3b:00", PID: 9, Process: "python3", Pod: "pod of ", Stuck: true}}
 	if got := found.Holders(func(uid string) string { return "pod of " + uid }); !reflect.DeepEqual(got, want) || found.Unknown != "" {
 		t.Errorf("got %+v, %s; want %+v", got, found.Unknown, want)
 	}

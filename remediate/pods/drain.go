@@ -18,7 +18,7 @@ import (
 // once, then such that an API server bears it from every node.
 const (
 	firstPause = 500 * time.Millisecond
-	lastPause  = 3 * time.Second
+	lastPause  = 5 * time.Second
 )
 
 // shown bounds how many of a kind a text names.
@@ -107,7 +107,11 @@ func (d *drain) move(ctx context.Context, r radius, targets []*corev1.Pod) {
 			removal.told = true
 			d.tell(ctx, r, pod)
 		}
-		if err := d.remove(ctx, pod, d.deed.Force); err != nil {
+		err := d.remove(ctx, pod, d.deed.Force)
+		if ctx.Err() != nil {
+			return // a request that was cut off says nothing
+		}
+		if err != nil {
 			removal.retry(now, err)
 			d.options.Log.Warn("a pod stays for now", "pod", nameOf(pod).String(), "again", removal.next, "error", err)
 			continue
@@ -131,7 +135,7 @@ func (d *drain) standing(pod *corev1.Pod) string {
 	case r.refusal != "":
 		return r.refusal
 	}
-	return fmt.Sprintf("pod %s was evicted and is still there", nameOf(pod))
+	return fmt.Sprintf("pod %s is still there", nameOf(pod))
 }
 
 // undone is the outcome of a drain that was ended.
@@ -158,16 +162,24 @@ func (l left) served() string {
 
 func describe(holders []remediate.Holder) (texts []string) {
 	for _, h := range holders {
-		switch {
-		case h.PID == 0:
-			texts = append(texts, fmt.Sprintf("pod %s was given GPU %s", h.Pod, h.GPU))
-		case h.Pod == "":
-			texts = append(texts, fmt.Sprintf("process %d (%s) holds GPU %s", h.PID, h.Process, h.GPU))
-		default:
-			texts = append(texts, fmt.Sprintf("process %d (%s) of pod %s holds GPU %s", h.PID, h.Process, h.Pod, h.GPU))
-		}
+		texts = append(texts, describeOne(h))
 	}
 	return texts
+}
+
+func describeOne(h remediate.Holder) string {
+	if h.PID == 0 {
+		return fmt.Sprintf("pod %s was given GPU %s", h.Pod, h.GPU)
+	}
+	text := fmt.Sprintf("process %d (%s)", h.PID, h.Process)
+	if h.Pod != "" {
+		text += " of pod " + h.Pod
+	}
+	text += " holds GPU " + h.GPU
+	if h.Stuck {
+		text += " and cannot be killed"
+	}
+	return text
 }
 
 // join puts the first few together and counts the others.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,7 +94,8 @@ func (b *syncBuffer) String() string {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	cluster := shared.Cluster(t)
-	name := strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
+	// Namespaces outlive the test: nobody runs who would take them away.
+	name := fmt.Sprintf("%s-%x", strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")), rand.Uint32())
 	cluster.CreateNode(t, name)
 	b := &bench{
 		t: t, name: name, admin: kubernetes.NewForConfigOrDie(cluster.Admin()), kubelet: kubelet.Start(t),

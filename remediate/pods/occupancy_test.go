@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,14 +36,14 @@ func TestOccupancy(t *testing.T) {
 	}
 	var got []string
 	for _, h := range occupancy.Holders {
-		got = append(got, fmt.Sprintf("%s %s %s %t", h.GPU, h.Pod, h.Process, h.PID != 0))
+		got = append(got, fmt.Sprintf("%s %s %s %t", h.GPU, strings.TrimPrefix(h.Pod, b.name+"/"), h.Process, h.PID != 0))
 	}
 	slices.Sort(got)
 	want := []string{
-		"GPU-0 testoccupancy/busy sleep true",
-		"GPU-1 testoccupancy/busy  false",
-		"GPU-1 testoccupancy/idle  false",
-		"GPU-2 testoccupancy/lingers sleep true",
+		"GPU-0 busy sleep true",
+		"GPU-1 busy  false",
+		"GPU-1 idle  false",
+		"GPU-2 lingers sleep true",
 		"GPU-3  sleep true",
 	}
 	if !reflect.DeepEqual(got, want) {

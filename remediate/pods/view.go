@@ -111,7 +111,7 @@ func (v *view) holders(gpus []string) (workloads, services []remediate.Holder) {
 			if !slices.Contains(gpus, gpu) {
 				continue
 			}
-			h := remediate.Holder{GPU: gpu, PID: process.PID, Process: process.Name}
+			h := remediate.Holder{GPU: gpu, PID: process.PID, Process: process.Name, Stuck: process.Stuck}
 			if pod != nil {
 				h.Pod = nameOf(pod).String()
 			}
