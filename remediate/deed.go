@@ -91,6 +91,9 @@ type Holder struct {
 	// Pod is namespace/name, empty for a process outside any pod, or one whose pod
 	// is not known.
 	Pod string `json:"pod,omitempty"`
+	// Stuck: the process was killed and cannot end, since a thread of it waits in
+	// the kernel. A reset would wait as well; only a reboot ends it.
+	Stuck bool `json:"stuck,omitempty"`
 }
 
 // Occupancy is who holds which GPU, as far as can be known.
