@@ -96,7 +96,7 @@ func buildInfo() prometheus.Collector {
 func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent.Options, error) {
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
-		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation)},
+		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation), KeepFromAutoscaler: cfg.Kubernetes.KeepFromAutoscaler},
 		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period)},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,

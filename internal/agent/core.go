@@ -85,8 +85,10 @@ type core struct {
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
-	shown atomic.Pointer[Status]
-	beat  atomic.Int64
+	// noNode says that the API server has no Node of ours.
+	noNode bool
+	shown  atomic.Pointer[Status]
+	beat   atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
@@ -148,6 +150,7 @@ func (c *core) take(now time.Time, m message) {
 		c.consult(now, m.report)
 	case nodeSeen:
 		c.offered = m.observed.Offered
+		c.exists(m.observed)
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {
 			c.step(now, fault.Released{ID: id})
@@ -182,6 +185,18 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 		c.log.Info("verdict", "id", v.ID, "fault", v.Class, "action", v.Action.String(), "radius", v.Radius.String(),
 			"gpus", names(v.GPUs), "affected", len(v.Affected), "hard", v.Hard, "count", v.Count, "root", v.Root, "reason", v.Reason)
 	}
+}
+
+// exists tells once that the Node is gone, and once that it is back. Somebody may
+// remove it at any time, an autoscaler for one: that is no error.
+func (c *core) exists(o remediate.Observed) {
+	switch {
+	case !o.Exists && !c.noNode:
+		c.log.Info("the API server has no such Node; the agent goes on, and writes to it when it is there")
+	case o.Exists && c.noNode:
+		c.log.Info("the Node is there", "uid", o.UID)
+	}
+	c.noNode = !o.Exists
 }
 
 // strike takes events off the outbox, unless they say something else by now.

@@ -107,6 +107,9 @@ type Kubernetes struct {
 	// StartJitter spreads the watches of a fleet that starts at once. It delays
 	// neither the kernel log nor a cordon.
 	StartJitter Duration `yaml:"startJitter"`
+	// KeepFromAutoscaler has Cluster Autoscaler and Karpenter told to let the Node
+	// be while an incident holds it.
+	KeepFromAutoscaler bool `yaml:"keepFromAutoscaler"`
 }
 
 // State says where the memory is.
