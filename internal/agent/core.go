@@ -24,6 +24,10 @@ type message interface{ isMessage() }
 type heard struct {
 	facts []fault.Observation
 	texts []string
+	// places are where the witness has the records.
+	places []uint64
+	// place is that of the record which is read at present.
+	place uint64
 	mark  kernlog.Bookmark
 	at    time.Time
 }
@@ -59,6 +63,7 @@ type core struct {
 	judge   *fault.Judge
 	plan    *remediate.Plan
 	memory  *memory
+	witness *witness
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
@@ -85,6 +90,8 @@ type core struct {
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
+	// version is the driver's, empty until it has answered.
+	version string
 	// noNode says that the API server has no Node of ours.
 	noNode bool
 	shown  atomic.Pointer[Status]
@@ -98,6 +105,10 @@ func newCore(opts Options, boot string) *core {
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
+	if opts.Evidence != nil {
+		c.witness = newWitness(newArchivist(opts.Evidence, opts.Log, opts.Metrics), c.thisNode)
+		c.witness.remember(time.Now(), c.plan.History())
+	}
 	c.verdicts(time.Now(), c.judge.Step(time.Now(), fault.Observation{Fact: fault.Boot{ID: boot}}))
 	c.settle(time.Now())
 	return c
@@ -134,11 +145,13 @@ func (c *core) take(now time.Time, m message) {
 	case heard:
 		for i, o := range m.facts {
 			c.line(now, o, m.texts[i])
+			c.witness.line(m.places[i], o.Fact)
 			if b, ok := o.Fact.(fault.Boot); ok {
 				c.boot = b.ID
 			}
 			c.verdicts(now, c.judge.Step(now, o))
 		}
+		c.witness.judged()
 		c.memory.mark = m.mark
 		if len(m.facts) == 0 {
 			return // the place in the log can wait for the next tick
@@ -179,6 +192,7 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 	for _, v := range vs {
 		c.metrics.verdict(v)
 		c.plan.Verdict(now, v)
+		c.witness.verdict(now, v)
 		if !c.judgements.allows() {
 			continue
 		}
@@ -217,6 +231,7 @@ func (c *core) settle(now time.Time) {
 	if c.plan.Ready() {
 		c.publish(c.plan.Desired(), c.plan.Outbox())
 	}
+	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
 }
 
 // write saves the plan. Where the store breaks or is mended in this moment, the
