@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // MaxBundle is the most bytes that one bundle takes, a quarter of it kept free for
@@ -31,17 +32,22 @@ type Limits struct {
 }
 
 // Dir is a folder of bundles. One process appends, from one goroutine; any may
-// read.
+// read, from any.
 type Dir struct {
 	path   string
 	limits Limits
 	// full are the bundles that were told that they are.
 	full map[string]bool
+
+	// listing lets one List at a time read, and keeps what it has read: bundles
+	// rarely change.
+	listing sync.Mutex
+	listed  map[string]listed
 }
 
 // NewDir names the folder, which is made when there is something to keep.
 func NewDir(path string, limits Limits) *Dir {
-	return &Dir{path: path, limits: limits, full: map[string]bool{}}
+	return &Dir{path: path, limits: limits, full: map[string]bool{}, listed: map[string]listed{}}
 }
 
 // Path is a bundle's file.
@@ -191,3 +197,12 @@ func ended(last []byte) bool {
 	line := whole[bytes.LastIndexByte(whole, '\n')+1:]
 	return json.Unmarshal(line, &p) == nil && p.Kind == KindEnd
 }
+
+// Exists says whether the folder is there.
+func (d *Dir) Exists() bool {
+	info, err := os.Stat(d.path)
+	return err == nil && info.IsDir()
+}
+
+// String is the folder's path.
+func (d *Dir) String() string { return d.path }

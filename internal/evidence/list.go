@@ -55,21 +55,39 @@ func (b Bundle) Summary() Summary {
 // List gives all incidents that have a bundle, the newest first. One that cannot
 // be read is in it, with what is wrong.
 func (d *Dir) List() ([]Summary, error) {
+	d.listing.Lock()
+	defer d.listing.Unlock()
 	all, err := d.bundles()
 	if err != nil {
 		return nil, fmt.Errorf("list the evidence: %w", err)
 	}
-	list := []Summary{}
+	list, now := []Summary{}, map[string]listed{}
 	for _, h := range all {
-		s := d.summary(h.id)
-		s.Bytes = h.size
-		if s.Opened.IsZero() {
-			s.Opened = h.changed
+		known, ok := d.listed[h.id]
+		if !ok || known.held != h {
+			known = listed{h, d.summarize(h)}
 		}
-		list = append(list, s)
+		now[h.id] = known
+		list = append(list, known.summary)
 	}
+	d.listed = now
 	newestFirst(list)
 	return list, nil
+}
+
+// listed is what a bundle said when it was listed last.
+type listed struct {
+	held    held
+	summary Summary
+}
+
+func (d *Dir) summarize(h held) Summary {
+	s := d.summary(h.id)
+	s.Bytes = h.size
+	if s.Opened.IsZero() {
+		s.Opened = h.changed
+	}
+	return s
 }
 
 func (d *Dir) summary(id string) Summary {

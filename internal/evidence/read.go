@@ -15,10 +15,10 @@ const maxRead = 2 * MaxBundle
 
 // Bundle is what was read of one incident's evidence.
 type Bundle struct {
-	ID     string
-	Pieces []Piece
+	ID     string  `json:"id"`
+	Pieces []Piece `json:"pieces"`
 	// Damage is what could not be read, in words; empty for a whole bundle.
-	Damage []string
+	Damage []string `json:"damage,omitempty"`
 }
 
 // ErrNoBundle is matched by the error for a text in which there is no piece at

@@ -8,7 +8,7 @@ import (
 )
 
 // A ring holds so many records and so much of their text, whichever is reached
-// first: more than the kernel's own ring has on most hosts, in a third of a MiB.
+// first: more than the kernel's own ring has on most hosts, in half a MiB.
 const (
 	ringRecords = 2048
 	ringText    = 256 << 10
