@@ -106,6 +106,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 		Actuator:  logact.New(log),
 		Version:   version,
 	}
+	opts.Name, _ = nodeName(cfg.Node) // empty where it cannot be known
 	if cfg.Evidence.Keep > 0 {
 		opts.Evidence = bundles(cfg)
 	}
