@@ -117,8 +117,11 @@ func TestAFloodIsNotCopied(t *testing.T) {
 		s.polls(5)
 		time.Sleep(probation)
 		missing := s.bundle("11111111-0").Of(evidence.KindMissing)
-		if len(missing) != 1 || missing[0].Missing.Pieces < 1700 || !strings.Contains(missing[0].Missing.Why, "flood") {
-			t.Errorf("missing: %+v", missing)
+		if len(missing) != 1 {
+			t.Fatalf("missing: %+v", missing)
+		}
+		if missing[0].Missing.Pieces < 1700 || !strings.Contains(missing[0].Missing.Why, "flood") {
+			t.Errorf("%d missing: %+v", len(missing), missing[0].Missing)
 		}
 		s.stop()
 	})

@@ -73,10 +73,9 @@ func (t *trail) lines(now time.Time, ring *evidence.Ring) []evidence.Piece {
 	if to <= t.from {
 		return nil
 	}
-	granted := min(to-t.from, uint64(max(0, t.limit.TokensAt(now))))
-	pieces := ring.Lines(t.from, t.from+granted)
-	t.limit.AllowN(now, int(granted))
-	t.left += to - t.from - granted
+	pieces := ring.Lines(t.from, to, int(max(0, t.limit.TokensAt(now))))
+	t.limit.AllowN(now, len(pieces))
+	t.left += to - t.from - uint64(len(pieces))
 	t.from = to
 	return pieces
 }

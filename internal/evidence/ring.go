@@ -65,12 +65,12 @@ func (r *Ring) Next() uint64 {
 }
 
 // Lines gives the records at the places from one up to before another, as pieces:
-// those of them that are still there.
-func (r *Ring) Lines(from, to uint64) (lines []Piece) {
+// the first of those that are still there, at most so many.
+func (r *Ring) Lines(from, to uint64, most int) (lines []Piece) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	oldest := r.next - min(r.next, ringRecords)
-	for place := max(from, oldest); place < min(to, r.next); place++ {
+	for place := max(from, oldest); place < min(to, r.next) && len(lines) < most; place++ {
 		h := &r.heads[place%ringRecords]
 		if h.length == 0 || r.end-h.from > ringText {
 			continue

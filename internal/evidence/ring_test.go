@@ -25,7 +25,7 @@ func TestRingGivesWhatIsStillThere(t *testing.T) {
 				}
 				clear(text) // it was its owner's
 			}
-			lines := r.Lines(0, r.Next())
+			lines := r.Lines(0, r.Next(), all)
 			held := 0
 			for n, p := range lines {
 				want := uint64(all - len(lines) + n)
@@ -38,7 +38,7 @@ func TestRingGivesWhatIsStillThere(t *testing.T) {
 			if len(lines) != ringRecords && held < ringText-maxText {
 				t.Errorf("%d lines of %d bytes", len(lines), held)
 			}
-			if got := r.Lines(all-2, all-1); len(got) != 1 || got[0].Line.Sequence != all-2 {
+			if got := r.Lines(all-2, all, 1); len(got) != 1 || got[0].Line.Sequence != all-2 {
 				t.Errorf("the last but one: %+v", got)
 			}
 		})
@@ -48,7 +48,7 @@ func TestRingGivesWhatIsStillThere(t *testing.T) {
 func TestRingLeavesOutWhatHasNoText(t *testing.T) {
 	var r Ring
 	r.Add(time.Now(), []kernlog.Record{record(1, "a"), {Position: kernlog.Position{Sequence: 2}, Lost: 3}, record(3, "b")})
-	if got := r.Lines(0, 99); len(got) != 2 || got[1].Line.Text != "b" {
+	if got := r.Lines(0, 99, 99); len(got) != 2 || got[1].Line.Text != "b" {
 		t.Errorf("%+v", got)
 	}
 }
