@@ -9,6 +9,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // samplesBefore is how many polls are held for an incident that is to come.
@@ -26,9 +27,16 @@ type witness struct {
 	samples []evidence.Piece
 	// place is that of the line which is judged at present, nil while none is.
 	place *uint64
-	// said are the verdicts since the last settle, and their places.
+	// said are the verdicts since the last settle, heard the lines of the driver.
 	said   []said
+	heard  []placed
 	trails map[string]*trail
+}
+
+// placed is where the kernel log has a line about a GPU.
+type placed struct {
+	pci   xidparse.PCI
+	place uint64
 }
 
 // said is a verdict and the place in the kernel log at which it was found.
@@ -57,14 +65,8 @@ func (w *witness) line(place uint64, f fault.Fact) {
 		return
 	}
 	w.place = &place
-	heard, ok := f.(fault.Heard)
-	if !ok {
-		return
-	}
-	for _, t := range w.trails {
-		if slices.ContainsFunc(t.devices, func(d fault.Device) bool { return d.PCI == heard.Event.PCI }) {
-			t.around(place)
-		}
+	if heard, ok := f.(fault.Heard); ok {
+		w.heard = append(w.heard, placed{heard.Event.PCI, place})
 	}
 }
 
@@ -129,7 +131,7 @@ func (w *witness) settle(now time.Time, s *Status, outbox []remediate.Event) {
 			w.end(now, id, t, s, outbox)
 		}
 	}
-	w.said = nil
+	w.said, w.heard = nil, w.heard[:0]
 }
 
 // follow brings one bundle up to date, and begins it where there is none.
@@ -172,6 +174,11 @@ func (w *witness) tell(now time.Time, id string, t *trail, outbox []remediate.Ev
 		if s.verdict.ID == id {
 			t.about(s.verdict)
 			t.around(s.place)
+		}
+	}
+	for _, l := range w.heard {
+		if slices.ContainsFunc(t.devices, func(d fault.Device) bool { return d.PCI == l.pci }) {
+			t.around(l.place)
 		}
 	}
 	for _, p := range t.lines(now, w.ring) {
