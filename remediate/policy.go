@@ -70,6 +70,9 @@ type Policy struct {
 	Mode Mode
 	// Probation is how long a node stays out of service once its fault is over.
 	Probation time.Duration
+	// KeepFromAutoscaler has autoscalers told to let a node be that is out of
+	// service.
+	KeepFromAutoscaler bool
 	// The rest is for mode repair alone.
 	Drain  DrainPolicy
 	Reset  ResetPolicy

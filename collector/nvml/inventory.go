@@ -35,6 +35,9 @@ type Identity struct {
 	// Serial and Name are empty where the board does not tell.
 	Serial string `json:"serial,omitempty"`
 	Name   string `json:"name,omitempty"`
+	// Part is the board's part number, such as 900-2G133-0000-001; empty where the
+	// board does not tell.
+	Part string `json:"part,omitempty"`
 	// Minor is N of /dev/nvidiaN; nil is unknown.
 	Minor *int `json:"minor,omitempty"`
 }

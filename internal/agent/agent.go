@@ -14,6 +14,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // Actuator makes the Node say what the plan wants. Both methods may be called
@@ -65,6 +66,12 @@ type Options struct {
 	Grace time.Duration
 	// Metrics counts what happens.
 	Metrics *Metrics
+	// Evidence keeps what incidents leave; nil keeps nothing.
+	Evidence Archive
+	// Version is the agent's, Name the Node's, Slots name the physical slots by what
+	// sits in them: for evidence.
+	Version, Name string
+	Slots         map[xidparse.PCI]string
 }
 
 // Agent is the daemon.
@@ -144,8 +151,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.tell.run(ctx) })
 	wg.Go(func() { a.do.run(ctx) })
 	wg.Go(func() { a.look.run(ctx) })
+	if w := a.core.witness; w != nil {
+		wg.Go(func() { w.keep.run(ctx) })
+	}
 	a.core.run(ctx)
 	wg.Wait()
+	if w := a.core.witness; w != nil {
+		w.keep.end()
+	}
 	return errors.Join(failed, a.core.memory.end())
 }
 

@@ -31,6 +31,7 @@ func (a *Agent) ask(ctx context.Context) func(nvml.Report) {
 // answer handles one report of the child.
 func (c *core) answer(now time.Time, m asked) {
 	c.scanned(m)
+	c.witness.report(now, m.report)
 	switch r := m.report; r.Kind {
 	case nvml.KindHello:
 		c.opened(*r.Hello)
@@ -64,7 +65,7 @@ func (c *core) opened(h nvml.Hello) {
 
 // listed takes in one whole poll.
 func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
-	c.answered = now
+	c.answered, c.version = now, inv.Driver
 	c.memory.inventory.Update(inv)
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)

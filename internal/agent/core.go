@@ -25,6 +25,10 @@ type message interface{ isMessage() }
 type heard struct {
 	facts []fault.Observation
 	texts []string
+	// places are where the witness has the records.
+	places []uint64
+	// place is that of the record which is read at present.
+	place uint64
 	mark  kernlog.Bookmark
 	at    time.Time
 }
@@ -68,6 +72,7 @@ type core struct {
 	judge   *fault.Judge
 	plan    *remediate.Plan
 	memory  *memory
+	witness *witness
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
@@ -97,8 +102,12 @@ type core struct {
 	// that the driver's library does not have.
 	stuck, lacks []string
 	boot         string
-	shown        atomic.Pointer[Status]
-	beat         atomic.Int64
+	// version is the driver's, empty until it has answered.
+	version string
+	// noNode says that the API server has no Node of ours.
+	noNode bool
+	shown  atomic.Pointer[Status]
+	beat   atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
@@ -109,6 +118,10 @@ func newCore(opts Options, boot string) *core {
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
 	c.plan.Boot(time.Now(), boot)
+	if opts.Evidence != nil {
+		c.witness = newWitness(newArchivist(opts.Evidence, opts.Log, opts.Metrics), c.thisNode)
+		c.witness.remember(time.Now(), c.plan.History())
+	}
 	c.verdicts(time.Now(), c.judge.Step(time.Now(), fault.Observation{Fact: fault.Boot{ID: boot}}))
 	c.settle(time.Now())
 	return c
@@ -145,12 +158,14 @@ func (c *core) take(now time.Time, m message) {
 	case heard:
 		for i, o := range m.facts {
 			c.line(now, o, m.texts[i])
+			c.witness.line(m.places[i], o.Fact)
 			if b, ok := o.Fact.(fault.Boot); ok {
 				c.boot = b.ID
 				c.plan.Boot(now, b.ID)
 			}
 			c.verdicts(now, c.judge.Step(now, o))
 		}
+		c.witness.judged()
 		c.memory.mark = m.mark
 		if len(m.facts) == 0 {
 			return // the place in the log can wait for the next tick
@@ -162,6 +177,7 @@ func (c *core) take(now time.Time, m message) {
 		c.consult(now, m.report)
 	case nodeSeen:
 		c.offered = m.observed.Offered
+		c.exists(m.observed)
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {
 			c.step(now, fault.Released{ID: id})
@@ -202,12 +218,25 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 	for _, v := range vs {
 		c.metrics.verdict(v)
 		c.plan.Verdict(now, v)
+		c.witness.verdict(now, v)
 		if !c.judgements.allows() {
 			continue
 		}
 		c.log.Info("verdict", "id", v.ID, "fault", v.Class, "action", v.Action.String(), "radius", v.Radius.String(),
 			"gpus", names(v.GPUs), "affected", len(v.Affected), "hard", v.Hard, "count", v.Count, "root", v.Root, "reason", v.Reason)
 	}
+}
+
+// exists tells once that the Node is gone, and once that it is back. Somebody may
+// remove it at any time, an autoscaler for one: that is no error.
+func (c *core) exists(o remediate.Observed) {
+	switch {
+	case !o.Exists && !c.noNode:
+		c.log.Info("the API server has no such Node; the agent goes on, and writes to it when it is there")
+	case o.Exists && c.noNode:
+		c.log.Info("the Node is there", "uid", o.UID)
+	}
+	c.noNode = !o.Exists
 }
 
 // strike takes events off the outbox, unless they say something else by now.
@@ -228,6 +257,7 @@ func (c *core) settle(now time.Time) {
 	if c.plan.Ready() {
 		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
 	}
+	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
 }
 
 // write saves the plan. Where the store breaks or is mended in this moment, the

@@ -7,6 +7,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/diag"
+	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -29,6 +30,10 @@ type Status struct {
 	Offered remediate.Offered `json:"offered,omitzero"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
+	// Evidence is why none can be written; empty when it can, or none is kept.
+	Evidence string `json:"evidence,omitempty"`
+	// Replacements are the parts that open incidents ask for.
+	Replacements []evidence.Replacement `json:"replacements,omitempty"`
 	// API is the actuator's present trouble; nil when it has none.
 	API *Trouble `json:"api,omitempty"`
 	// Waiting counts the events that have not been told yet.
@@ -76,6 +81,7 @@ func (c *core) show() {
 			s.Diagnoses = append(s.Diagnoses, r)
 		}
 	}
+	s.Replacements = c.replacements(s.Incidents)
 	c.shown.Store(s)
 }
 
@@ -83,6 +89,11 @@ func (c *core) status() Status {
 	s := *c.shown.Load()
 	s.KernelLog = c.hearing()
 	s.API = c.trouble.Load()
+	if c.witness != nil {
+		if why := c.witness.keep.trouble.Load(); why != nil {
+			s.Evidence = *why
+		}
+	}
 	return s
 }
 

@@ -26,7 +26,7 @@ func TestHealthyInventory(t *testing.T) {
 	}
 	for i, g := range inv.GPUs {
 		w := want[i]
-		if g.Index != i || g.UUID != w.UUID || g.PCI.String() != w.PCI || g.Serial != w.Serial || g.Name != w.Name {
+		if g.Index != i || g.UUID != w.UUID || g.PCI.String() != w.PCI || g.Serial != w.Serial || g.Name != w.Name || g.Part != w.Part {
 			t.Errorf("GPU %d: %+v, want %+v", i, g, w)
 		}
 		if g.Minor == nil || *g.Minor != i || g.MIG == nil || *g.MIG || g.Recovery == nil || *g.Recovery != 0 {

@@ -165,6 +165,10 @@ func (q *query) identify() bool {
 		id.Name, ret = q.dev.GetName()
 		return ret
 	})
+	_ = q.call("nvmlDeviceGetBoardPartNumber", func() (ret driver.Return) {
+		id.Part, ret = q.dev.GetBoardPartNumber()
+		return ret
+	})
 	minor := 0
 	if q.call("nvmlDeviceGetMinorNumber", func() (ret driver.Return) {
 		minor, ret = q.dev.GetMinorNumber()
