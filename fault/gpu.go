@@ -60,13 +60,13 @@ func (e *episode) worst(perSecond float64) {
 func (j *Judge) slowdown(now time.Time, d *device, g GPUState) {
 	busy := g.Memory.Busy != nil && *g.Memory.Busy
 	narrow := busy && (g.Width > 0 && g.Width < g.MaxWidth || g.Generation > 0 && g.Generation < g.MaxGeneration)
-	if d.Hot.read(now, g.Slowed.Thermal) {
+	if d.Hot.read(now, j.cfg.Slowdown, g.Slowed.Thermal) {
 		j.shown(now, g.PCI, Thermal)
 	}
-	if d.Braked.read(now, g.Slowed.PowerBrake) {
+	if d.Braked.read(now, j.cfg.Slowdown, g.Slowed.PowerBrake) {
 		j.shown(now, g.PCI, PowerBrake)
 	}
-	if d.Narrow.read(now, narrow) {
+	if d.Narrow.read(now, j.cfg.Slowdown, narrow) {
 		j.shown(now, g.PCI, PCIeDegraded)
 	}
 }

@@ -54,6 +54,7 @@ func (c *core) answer(now time.Time, m asked) {
 // listed takes in one whole poll.
 func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.answered = now
+	c.polls++
 	c.memory.inventory.Update(inv)
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)
