@@ -83,7 +83,7 @@ func TestANodeWithoutGPUs(t *testing.T) {
 		t.Errorf("gpuhealthd status says:\n%s", text)
 	}
 	judgesAllTheSame(t, d) // the switches' and a guest's lines come here too
-	if _, blind := openIncident(d, fault.AgentBlind, ""); blind {
+	if _, blind := openIncident(d.Status(), fault.AgentBlind, ""); blind {
 		t.Error("a node without a GPU is called blind")
 	}
 }

@@ -51,12 +51,12 @@ func TestDCGMsOpinion(t *testing.T) {
 
 	d.Must(d.Sim.Remap(agreed.UUID, "failed"))
 	daemontest.Await(t, "both witnesses together act", func() bool {
-		found, _ := openIncident(d, fault.RemapFailed, agreed.UUID)
+		found, _ := openIncident(d.Status(), fault.RemapFailed, agreed.UUID)
 		return found.Verdict.Action == fault.Reset && found.Contained
 	})
 	d.Must(d.Sim.DCGM().Field(alone.UUID, dcgm.FieldRemapFailed, ""))
 	awaitOver(t, d, fault.RemapFailed, alone.UUID)
-	if _, open := openIncident(d, fault.RemapFailed, agreed.UUID); !open {
+	if _, open := openIncident(d.Status(), fault.RemapFailed, agreed.UUID); !open {
 		t.Error("what the driver holds too is over")
 	}
 }
