@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -103,17 +104,22 @@ func TestTheBusIsAWitness(t *testing.T) {
 	}
 }
 
-// TestAGPUOfAGuest is bound to vfio-pci, and so not the driver's to list.
+// TestAGPUOfAGuest is bound to vfio-pci while nobody has it open, and so not the
+// driver's to list: neither the agent that runs nor the next one misses it.
 func TestAGPUOfAGuest(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
 	bus := onBus(t, d, addresses(d)...)
 	d.StartReady()
 	passed := d.GPU(4)
+	must(t, syscall.Kill(d.Family()[1], syscall.SIGSTOP))
 	bus.bind(passed.PCI, "vfio-pci")
 	d.Must(d.Sim.Break(passed.UUID))
-	d.Stop()
 	d.Must(d.Sim.Reboot())
+	must(t, syscall.Kill(d.Family()[1], syscall.SIGKILL))
+	daemontest.Await(t, "it is not listed any more", func() bool { return d.Metric("gpus", `state="unknown"`) == 1 })
+	awaitPolls(t, d, 4)
+	d.Stop()
 	d.StartReady()
 	awaitPolls(t, d, 4)
 	if incidents := d.Status().Incidents; len(incidents) > 0 || cordoned(d) {
