@@ -161,7 +161,7 @@ func TestKeepPausesLonger(t *testing.T) {
 		began := time.Now()
 		var lives []time.Duration
 		last := errors.New("the last")
-		err := Keep(t.Context(), func() error {
+		err := Keep(t.Context(), new(Gate), func(context.Context) error {
 			lives = append(lives, time.Since(began))
 			switch len(lives) {
 			case 4:
@@ -184,7 +184,7 @@ func TestKeepPausesLonger(t *testing.T) {
 func TestKeepEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		if err := Keep(ctx, func() error { stop(); return nil }); err != nil {
+		if err := Keep(ctx, new(Gate), func(context.Context) error { stop(); return nil }); err != nil {
 			t.Error(err)
 		}
 	})

@@ -16,6 +16,7 @@ type Probe struct {
 	// polls and restarts hold one wish each.
 	polls, restarts chan struct{}
 	left            *process // outlived the last Run
+	gate            child.Gate
 }
 
 // New makes a Probe; Run starts it.
@@ -47,6 +48,13 @@ func (p *Probe) Poll() {
 	}
 }
 
+// Quiet ends the child in order, so that nothing of ours has the driver open,
+// and starts none until Resume. See child.Gate.
+func (p *Probe) Quiet(ctx context.Context) error { return p.gate.Quiet(ctx) }
+
+// Resume ends Quiet.
+func (p *Probe) Resume() { p.gate.Resume() }
+
 // Run keeps a child running and hands each report to out, one at a time, until
 // ctx is done; then it ends the child. It returns nil when no child is left, and
 // an error that names the process when one had to be left because it may be
@@ -54,7 +62,7 @@ func (p *Probe) Poll() {
 // goes on with that child before it starts another. One Run at a time.
 func (p *Probe) Run(ctx context.Context, out func(Report)) error {
 	alone := time.Now()
-	return child.Keep(ctx, func() error {
+	return child.Keep(ctx, &p.gate, func(ctx context.Context) error {
 		c, err := p.next()
 		if err != nil {
 			p.notStarted(err, time.Since(alone), out)
