@@ -114,7 +114,7 @@ bool control_hang(const char *call, int slot, double *seconds)
 /* Writes to nowhere, as a library does that has lost its way. */
 static void crash(void)
 {
-	int *volatile nowhere = NULL;
+	volatile int *volatile nowhere = NULL;
 	*nowhere = 0;
 }
 

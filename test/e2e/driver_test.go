@@ -31,20 +31,6 @@ func judgesAllTheSame(t *testing.T, d *daemontest.Daemon) {
 	}
 }
 
-func TestWithoutADriverLibrary(t *testing.T) {
-	t.Parallel()
-	d := programs.New(t)
-	d.Env = d.Sim.Env("")
-	d.Config.NVML.Grace = impatient
-	d.Start()
-	d.AwaitNotReady("driver: ", "nvmlInit")
-	d.AwaitLog("would set the condition GPUHealthy=Unknown", "DriverNotAsked")
-	if up := d.Metric("driver_up"); up != 0 {
-		t.Errorf("metric driver_up is %v", up)
-	}
-	judgesAllTheSame(t, d)
-}
-
 func TestVersionMismatch(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
@@ -59,18 +45,6 @@ func TestVersionMismatch(t *testing.T) {
 	d.Must(d.Sim.Mismatch(false))
 	awaitOver(t, d, fault.DriverMismatch, "")
 	d.AwaitReady()
-}
-
-// TestALibraryWithoutNewerSymbols is asked for what it has.
-func TestALibraryWithoutNewerSymbols(t *testing.T) {
-	t.Parallel()
-	d := programs.New(t)
-	d.Env = d.Sim.Env(filepath.Join(programs.Library(t), "old"))
-	d.StartReady()
-	if listed := d.Metric("gpus", `state="listed"`); listed != 8 {
-		t.Errorf("%v GPUs are listed", listed)
-	}
-	judgesAllTheSame(t, d)
 }
 
 // TestAGPULostWithoutALine is missed at the second poll, and named as it was,
