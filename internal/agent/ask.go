@@ -66,6 +66,7 @@ func (c *core) opened(h nvml.Hello) {
 // listed takes in one whole poll.
 func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.answered, c.version = now, inv.Driver
+	c.polls++
 	c.memory.inventory.Update(inv)
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)

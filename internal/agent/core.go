@@ -76,9 +76,11 @@ type core struct {
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
-	hearing         func() kernlog.Hearing
-	publish         func(wishes)
-	poll, restart   func()
+	// polls counts the driver's whole answers.
+	polls         int
+	hearing       func() kernlog.Hearing
+	publish       func(wishes)
+	poll, restart func()
 	// lines and judgements bound what a flood puts into the log.
 	lines, judgements *chatter
 	// trouble is the actuator's last, nil when it has none.

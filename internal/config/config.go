@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -71,6 +72,9 @@ type NVML struct {
 	// Grace is how long after the start a driver that does not answer is no
 	// fault yet: it may still be loading.
 	Grace Duration `yaml:"grace"`
+	// Slowdown is how long heat, the power brake or a narrow link must hold a
+	// GPU down to be a fault; five polls at least.
+	Slowdown Duration `yaml:"slowdown"`
 	// Expect is how many GPUs the node must have; 0 does not say.
 	Expect int `yaml:"expect"`
 	// BusPath is where the PCI devices are listed; empty does not ask the bus.
@@ -147,7 +151,7 @@ func Default() Config {
 		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
-		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), BusPath: pci.Root},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},

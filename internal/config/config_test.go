@@ -42,6 +42,7 @@ func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
 		{"a scalar for a section", "nvml: 5\n", "c.yaml:1: nvml: must hold keys and values"},
 		{"an alias", "nvml: &x {period: 5s}\ndcgm: *x\n", "c.yaml:2: dcgm: an alias; write the value itself"},
 		{"an alias in a list", "node: &x a\nkernelLog:\n  journalPaths: [*x]\n", "c.yaml:3: kernelLog.journalPaths: an alias; write the value itself"},
+		{"no slowdown", "nvml: {slowdown: 0s}\n", "c.yaml:1: nvml.slowdown: 0s is not above zero"},
 		{"the first of two on a line", "nvml: {period: x, slowPeriod: y}\n", `c.yaml:1: nvml.period: "x" is not a duration; write it as 90s, 10m or 24h`},
 		{"a tab", "mode: contain\n\t- x\n", "c.yaml:2: found a tab character that violates indentation"},
 		{"a control character in a key", `"\e[31m": 1`, `c.yaml:1: \x1b[31m: unknown key`},

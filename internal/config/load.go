@@ -98,6 +98,7 @@ func (c *Config) check() error {
 		{"kernelLog.bootIDPath", !filepath.IsAbs(c.KernelLog.BootIDPath), fmt.Sprintf("%q is not an absolute path", c.KernelLog.BootIDPath)},
 		{"nvml.period", time.Duration(c.NVML.Period) < time.Second, fmt.Sprintf("%s is less than 1s", time.Duration(c.NVML.Period))},
 		{"nvml.slowPeriod", c.NVML.SlowPeriod < c.NVML.Period, fmt.Sprintf("%s is less than nvml.period", time.Duration(c.NVML.SlowPeriod))},
+		{"nvml.slowdown", c.NVML.Slowdown <= 0, fmt.Sprintf("%s is not above zero", time.Duration(c.NVML.Slowdown))},
 		{"nvml.expect", c.NVML.Expect < 0, fmt.Sprintf("%d is negative", c.NVML.Expect)},
 		{"nvml.busPath", c.NVML.BusPath != "" && !filepath.IsAbs(c.NVML.BusPath), fmt.Sprintf("%q is not an absolute path", c.NVML.BusPath)},
 		{"nvml.deadline", time.Duration(c.NVML.Deadline) < 100*time.Millisecond, fmt.Sprintf("%s is less than 100ms", time.Duration(c.NVML.Deadline))},
