@@ -56,6 +56,9 @@ var rules = []rule{
 	{folder: "remediate/pods", may: []string{"fault", "remediate"}},
 	{folder: "remediate/holders", may: []string{"fault", "remediate"}},
 	{folder: "remediate/command", may: []string{"fault", "remediate"}},
+	{folder: "remediate/host", may: []string{"fault", "remediate", "remediate/command"}},
+	{folder: "remediate/operands", may: []string{"remediate/apiserver"}},
+	{folder: "remediate/request", may: []string{"fault", "remediate", "remediate/apiserver"}},
 	{folder: "diag", may: []string{"fault"}},
 
 	{folder: "sim", may: []string{"sim"}},
@@ -73,10 +76,10 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "remediate/apiserver", "remediate/kube", "remediate/pods", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 
