@@ -37,8 +37,8 @@ const (
 	day = 24 * time.Hour
 	// appQuiet ends the episode of a program's own fault.
 	appQuiet = time.Hour
-	// goneFor ends what a poll has seen and does not see any more.
-	goneFor = 10 * time.Minute
+	// slowdownQuiet ends a slowdown, where the site has not chosen its window.
+	slowdownQuiet = goneWindows * DefaultSlowdown
 )
 
 var rules = []Rule{
@@ -74,17 +74,17 @@ var rules = []Rule{
 		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 3, Cure: CureCalm, Quiet: day},
 	{Class: ECCUnreadable, Title: "the error counters answer with an error", Hardware: true,
 		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 3, Cure: CureAnswers,
-		EchoOf: []Class{XID79, GPULost, XID119, XID48, XID95}},
+		EchoOf: []Class{XID79, GPULost, GPUFailed, XID119, XID48, XID95}},
 	{Class: SRAMThreshold, Title: "the SRAM has had too many errors", Hardware: true, Floor: true,
 		Radius: GPU, Action: Replace, Drain: DrainWhenIdle, Diag: 3, Cure: CurePerson},
 	{Class: SparesLow, Title: "few spare rows are left in a memory bank", Hardware: true,
 		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},
-	{Class: Thermal, Title: "clocks held down by heat", Hardware: true,
-		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+	{Class: Thermal, Title: "the GPU is too hot", Hardware: true,
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: slowdownQuiet},
 	{Class: PowerBrake, Title: "clocks held down by the power brake", Hardware: true,
-		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
-	{Class: PCIeDegraded, Title: "the PCIe link runs below its width or speed", Hardware: true,
-		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: slowdownQuiet},
+	{Class: PCIeDegraded, Title: "the PCIe link is worse than it should be", Hardware: true,
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: slowdownQuiet},
 	{Class: GPUFailed, Title: "the driver answers for the GPU with an error", Hardware: true,
 		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 3, Cure: CureAnswers,
 		EchoOf: []Class{XID79, GPULost, XID119, XID120, XID95, XID48, InitFailed, DriverHung}},

@@ -34,10 +34,11 @@ type rule struct {
 var rules = []rule{
 	{folder: "cmd", may: []string{everything}},
 	{folder: "internal/agent", may: []string{everything}},
-	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "remediate"}},
+	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
-	{folder: "internal/httpd", may: []string{"internal/agent"}},
+	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
+	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 
 	{folder: "xidparse", may: []string{"xidparse"}, pure: true},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -26,6 +27,7 @@ type Config struct {
 	Contain    Contain        `yaml:"contain"`
 	Kubernetes Kubernetes     `yaml:"kubernetes"`
 	State      State          `yaml:"state"`
+	Evidence   Evidence       `yaml:"evidence"`
 	HTTP       HTTP           `yaml:"http"`
 	Log        Log            `yaml:"log"`
 	// Actuator is who carries a plan out: kubernetes, or log, which only writes
@@ -70,6 +72,9 @@ type NVML struct {
 	// Grace is how long after the start a driver that does not answer is no
 	// fault yet: it may still be loading.
 	Grace Duration `yaml:"grace"`
+	// Slowdown is how long heat, the power brake or a narrow link must hold a
+	// GPU down to be a fault; five polls at least.
+	Slowdown Duration `yaml:"slowdown"`
 	// Expect is how many GPUs the node must have; 0 does not say.
 	Expect int `yaml:"expect"`
 	// BusPath is where the PCI devices are listed; empty does not ask the bus.
@@ -107,11 +112,22 @@ type Kubernetes struct {
 	// StartJitter spreads the watches of a fleet that starts at once. It delays
 	// neither the kernel log nor a cordon.
 	StartJitter Duration `yaml:"startJitter"`
+	// KeepFromAutoscaler has Cluster Autoscaler and Karpenter told to let the Node
+	// be while an incident holds it.
+	KeepFromAutoscaler bool `yaml:"keepFromAutoscaler"`
 }
 
 // State says where the memory is.
 type State struct {
 	Path string `yaml:"path"`
+}
+
+// Evidence says how much of it is kept, in the folder evidence beside the state.
+type Evidence struct {
+	// Keep is how many incidents leave a bundle; 0 keeps none.
+	Keep int `yaml:"keep"`
+	// MaxBytes is how much all bundles take together, from 65536 on.
+	MaxBytes int `yaml:"maxBytes"`
 }
 
 // HTTP says where the daemon answers.
@@ -135,11 +151,12 @@ func Default() Config {
 		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
-		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), BusPath: pci.Root},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},
+		Evidence:   Evidence{Keep: 64, MaxBytes: 32 << 20},
 		HTTP:       HTTP{Listen: ":9878"},
 		Actuator:   ActuatorKubernetes,
 	}

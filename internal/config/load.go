@@ -23,6 +23,10 @@ import (
 // few thousand.
 const maxSize = 1 << 20
 
+// minEvidence is the least that bundles of evidence may take: less would hold
+// nothing of an incident.
+const minEvidence = 64 << 10
+
 // Load reads a file over the defaults.
 func Load(path string) (Config, error) {
 	file, err := os.Open(path)
@@ -94,6 +98,7 @@ func (c *Config) check() error {
 		{"kernelLog.bootIDPath", !filepath.IsAbs(c.KernelLog.BootIDPath), fmt.Sprintf("%q is not an absolute path", c.KernelLog.BootIDPath)},
 		{"nvml.period", time.Duration(c.NVML.Period) < time.Second, fmt.Sprintf("%s is less than 1s", time.Duration(c.NVML.Period))},
 		{"nvml.slowPeriod", c.NVML.SlowPeriod < c.NVML.Period, fmt.Sprintf("%s is less than nvml.period", time.Duration(c.NVML.SlowPeriod))},
+		{"nvml.slowdown", c.NVML.Slowdown <= 0, fmt.Sprintf("%s is not above zero", time.Duration(c.NVML.Slowdown))},
 		{"nvml.expect", c.NVML.Expect < 0, fmt.Sprintf("%d is negative", c.NVML.Expect)},
 		{"nvml.busPath", c.NVML.BusPath != "" && !filepath.IsAbs(c.NVML.BusPath), fmt.Sprintf("%q is not an absolute path", c.NVML.BusPath)},
 		{"nvml.deadline", time.Duration(c.NVML.Deadline) < 100*time.Millisecond, fmt.Sprintf("%s is less than 100ms", time.Duration(c.NVML.Deadline))},
@@ -102,6 +107,8 @@ func (c *Config) check() error {
 		{"dcgm.address", c.DCGM.Enabled && !c.DCGM.Embedded && c.DCGM.Address == "", "empty, and no engine is embedded"},
 		{"contain.cleanPolls", c.Contain.CleanPolls < 1, fmt.Sprintf("%d is less than 1", c.Contain.CleanPolls)},
 		{"state.path", !filepath.IsAbs(c.State.Path), fmt.Sprintf("%q is not an absolute path", c.State.Path)},
+		{"evidence.keep", c.Evidence.Keep < 0, fmt.Sprintf("%d is negative", c.Evidence.Keep)},
+		{"evidence.maxBytes", c.Evidence.MaxBytes < minEvidence, fmt.Sprintf("%d is less than %d", c.Evidence.MaxBytes, minEvidence)},
 		{"http.listen", !listenable(c.HTTP.Listen), fmt.Sprintf("%q is not host:port with a port from 0 to 65535", c.HTTP.Listen)},
 		{"node", c.Node != "" && !nodeName(c.Node), fmt.Sprintf("%q is not a Node's name: lower case letters, digits, '-' and '.', at most 253", c.Node)},
 	} {

@@ -227,7 +227,7 @@ func setCondition(node *corev1.Node, kind corev1.NodeConditionType, message stri
 func TestANodeThatIsNotThereIsNoError(t *testing.T) {
 	cluster := shared.Cluster(t)
 	b := with(t, cluster, "nobody", cluster.Admin())
-	if got := b.apply(t, quarantined("a")); got != (remediate.Observed{}) {
+	if got := b.apply(t, quarantined("a")); !cmp.Equal(got, remediate.Observed{}) {
 		t.Errorf("observed %+v", got)
 	}
 	if n := b.requests.count("patch"); n != 0 {

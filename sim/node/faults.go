@@ -29,7 +29,7 @@ func (n *Node) Break(gpu string) error {
 // Restore undoes every fault of a GPU, hangs included: all but who it is and its
 // MIG mode is again as "[gpu *]" has it.
 func (n *Node) Restore(gpu string) error {
-	own := []string{"name", "uuid", "serial", "pci", "minor", "mig", "mig.layout"}
+	own := []string{"name", "uuid", "serial", "part", "pci", "minor", "mig", "mig.layout"}
 	return n.edit(gpu, func(c *conf, i int) {
 		c.remove(i, func(key string) bool { return !slices.Contains(own, key) })
 	})
@@ -63,6 +63,10 @@ func (n *Node) FailCall(call, gpu string, code int) error {
 	}
 	return n.callFault("fail", call, gpu, strconv.Itoa(code))
 }
+
+// Crash lets a call, named as in Hang, end the process that makes it with
+// SIGSEGV, as a library with a wild pointer does. FailCall with 0 takes it back.
+func (n *Node) Crash(call, gpu string) error { return n.callFault("fail", call, gpu, "crash") }
 
 // callFault writes what is wrong with a call; an empty value takes it back.
 func (n *Node) callFault(kind, call, gpu, value string) error {

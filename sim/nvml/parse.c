@@ -36,14 +36,15 @@ static bool take_number(unsigned *out, const char *value)
 	return isdigit((unsigned char)*value) && !*end;
 }
 
-static bool take_call(struct calls *calls, const char *name, const char *value)
+/* Takes a call's number, or the word that stands for one. */
+static bool take_call(struct calls *calls, const char *name, const char *value, const char *word, double meaning)
 {
 	if (calls->count == MAX_CALLS)
 		return false;
 	struct call *c = &calls->list[calls->count++];
 	char *end;
-	if (!strcmp(value, "forever")) {
-		c->value = FOREVER;
+	if (!strcmp(value, word)) {
+		c->value = meaning;
 		return take_text(c->name, name);
 	}
 	c->value = strtod(value, &end);
@@ -57,7 +58,8 @@ static bool is_fault(const char *key)
 
 static bool take_fault(struct faults *faults, const char *key, const char *value)
 {
-	return take_call(*key == 'h' ? &faults->hangs : &faults->fails, key + 5, value);
+	return *key == 'h' ? take_call(&faults->hangs, key + 5, value, "forever", FOREVER)
+			   : take_call(&faults->fails, key + 5, value, "crash", CRASH);
 }
 
 bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigned *device)
@@ -107,6 +109,8 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 		return take_text(g->uuid, value);
 	if (!strcmp(key, "serial"))
 		return take_text(g->serial, value);
+	if (!strcmp(key, "part"))
+		return take_text(g->part, value);
 	if (!strcmp(key, "name"))
 		return take_text(g->name, value);
 	if (!strcmp(key, "pci"))
