@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate/command"
@@ -53,26 +54,32 @@ func (c Config) setPersistence(ctx context.Context, id, mode string) error {
 	return nil
 }
 
-// putBack does what the words say. What fails does not keep the rest from being
-// done; the newest is put back first.
-func (r *Reset) putBack(ctx context.Context, undo []string) error {
-	var failed []error
-	for i := len(undo) - 1; i >= 0; i-- {
-		id, persistence := strings.CutPrefix(undo[i], undoPersistence)
-		switch {
-		case persistence:
-			failed = append(failed, r.Config.restorePersistence(ctx, id))
-		case undo[i] == undoOperands && r.Operands != nil:
-			if err := r.Operands.Restore(ctx); err != nil {
-				failed = append(failed, fmt.Errorf("restore the operator's services: %w", err))
-			}
-		case undo[i] == undoOperands:
-			failed = append(failed, errors.New("restore the operator's services: they are not configured any more"))
-		default:
-			failed = append(failed, fmt.Errorf("put back %q: not a word of a reset", undo[i]))
+// putBack does what the words say, the newest first, and gives those that it could
+// not do. One that fails does not keep the rest from being done.
+func (r *Reset) putBack(ctx context.Context, undo []string) (owed []string, err error) {
+	for _, word := range slices.Backward(undo) {
+		if failed := r.putBackOne(ctx, word); failed != nil {
+			owed, err = append(owed, word), errors.Join(err, failed)
 		}
 	}
-	return errors.Join(failed...)
+	slices.Reverse(owed)
+	return owed, err
+}
+
+func (r *Reset) putBackOne(ctx context.Context, word string) error {
+	if id, ok := strings.CutPrefix(word, undoPersistence); ok {
+		return r.Config.restorePersistence(ctx, id)
+	}
+	switch {
+	case word != undoOperands:
+		return fmt.Errorf("put back %q: not a word of a reset", word)
+	case r.Operands == nil:
+		return errors.New("restore the operator's services: they are not configured any more")
+	}
+	if err := r.Operands.Restore(ctx); err != nil {
+		return fmt.Errorf("restore the operator's services: %w", err)
+	}
+	return nil
 }
 
 // restorePersistence turns it on again. A GPU that the driver cannot reach has no

@@ -20,7 +20,7 @@ type Reboot struct {
 // Do asks for the reboot. It returns when that is refused, when the deed's deadline
 // has passed and we are still there, or when ctx ends, as it does when the host
 // stops us: then nobody knows yet.
-func (r *Reboot) Do(ctx context.Context, deed remediate.Deed) remediate.Outcome {
+func (r *Reboot) Do(ctx context.Context, deed remediate.Deed, _ remediate.Owe) remediate.Outcome {
 	limited, cancel := until(ctx, deed.Deadline)
 	defer cancel()
 	o := remediate.Outcome{Deed: deed.ID}
@@ -51,3 +51,6 @@ func (r *Reboot) Do(ctx context.Context, deed remediate.Deed) remediate.Outcome 
 	}
 	return o
 }
+
+// Undo has nothing to put back.
+func (r *Reboot) Undo(context.Context, remediate.Deed) error { return nil }

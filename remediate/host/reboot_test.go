@@ -40,7 +40,7 @@ func TestRebootEnds(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			is(t, rebooting(nil, test.argv...).Do(t.Context(), rebootDeed(test.limit)), test.result, test.words...)
+			is(t, rebooting(nil, test.argv...).Do(t.Context(), rebootDeed(test.limit), nil), test.result, test.words...)
 		})
 	}
 }
@@ -55,11 +55,11 @@ func TestRebootHappens(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	o := rebooting([]string{"env", "--"}, "sh", "-c", ": >"+file).Do(ctx, rebootDeed(time.Minute))
+	o := rebooting([]string{"env", "--"}, "sh", "-c", ": >"+file).Do(ctx, rebootDeed(time.Minute), nil)
 	is(t, o, remediate.Undecided, "the boot's id will tell")
 
 	must(t, os.Remove(file))
-	is(t, rebooting(nil, "touch", file).Do(ctx, rebootDeed(time.Minute)), remediate.Aborted)
+	is(t, rebooting(nil, "touch", file).Do(ctx, rebootDeed(time.Minute), nil), remediate.Aborted)
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a reboot that was called off was asked for")
 	}
@@ -85,7 +85,7 @@ func TestRebootOfTheSimulatedNode(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	o := rebooting(nil, ctl, "-dir", filepath.Dir(b.BootIDPath()), "reboot").Do(ctx, rebootDeed(time.Minute))
+	o := rebooting(nil, ctl, "-dir", filepath.Dir(b.BootIDPath()), "reboot").Do(ctx, rebootDeed(time.Minute), nil)
 	is(t, o, remediate.Undecided)
 	if after, err := os.ReadFile(b.BootIDPath()); err != nil || string(after) == string(before) {
 		t.Errorf("boot id %s, %v", after, err)

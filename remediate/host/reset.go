@@ -41,9 +41,6 @@ type Operands interface {
 // Holders tells who holds GPUs. With an error it cannot be told.
 type Holders func(ctx context.Context, gpus []fault.Device) ([]remediate.Holder, error)
 
-// Record writes down what has to be put back, and returns when it is on disk.
-type Record func(ctx context.Context, undo string) error
-
 // Reset resets GPUs with nvidia-smi.
 type Reset struct {
 	Config Config
@@ -60,17 +57,18 @@ const (
 )
 
 // Do resets the deed's GPUs: all of them, or none where one is held. It returns
-// when everything is put back; what could not be is in the text, and still owed.
-func (r *Reset) Do(ctx context.Context, deed remediate.Deed, record Record) (outcome remediate.Outcome) {
+// when everything is put back, or tells what could not be.
+func (r *Reset) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe) (outcome remediate.Outcome) {
 	ctx, cancel := until(ctx, deed.Deadline)
 	defer cancel()
-	a := &attempt{Reset: r, gpus: deed.GPUs, record: record, owed: slices.Clone(deed.Undo)}
+	a := &attempt{Reset: r, gpus: deed.GPUs, write: owe, owed: slices.Clone(deed.Undo)}
 	said, err := a.run(ctx)
 	outcome = a.outcome(ctx, deed.ID, said, err)
 	back, cancelBack := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
 	defer cancelBack()
-	if err := r.putBack(back, a.owed); err != nil {
-		outcome.Text += "; " + err.Error()
+	var failed error
+	if outcome.Owed, failed = r.putBack(back, a.owed); failed != nil {
+		outcome.Text += "; " + failed.Error()
 	}
 	if r.Children != nil {
 		r.Children.Resume()
@@ -88,15 +86,16 @@ func until(ctx context.Context, deadline time.Time) (context.Context, context.Ca
 
 // Undo puts back what the deed has changed.
 func (r *Reset) Undo(ctx context.Context, deed remediate.Deed) error {
-	return r.putBack(ctx, deed.Undo)
+	_, err := r.putBack(ctx, deed.Undo)
+	return err
 }
 
 // attempt is one reset on its way.
 type attempt struct {
 	*Reset
-	gpus   []fault.Device
-	record Record
-	owed   []string
+	gpus  []fault.Device
+	write remediate.Owe
+	owed  []string
 }
 
 // refusal is the end of a reset that was not tried.
@@ -140,7 +139,7 @@ func (a *attempt) owe(ctx context.Context, undo string) error {
 	if slices.Contains(a.owed, undo) {
 		return nil
 	}
-	if err := a.record(ctx, undo); err != nil {
+	if err := a.write(ctx, undo); err != nil {
 		return fmt.Errorf("write down that %q is to be put back: %w", undo, err)
 	}
 	a.owed = append(a.owed, undo)

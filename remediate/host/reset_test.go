@@ -66,6 +66,8 @@ func TestResetIsRefused(t *testing.T) {
 			[]string{"held by dcgm-exporter (process 4711) of pod gpu-operator/dcgm-exporter-x on GPU-1"}},
 		{"by a pod without a process", func(b *bench) { b.holders = []remediate.Holder{{GPU: "GPU-1", Pod: "ml/train-0"}} },
 			[]string{"held by pod ml/train-0 on GPU-1"}},
+		{"by one that is stuck", func(b *bench) { b.holders = []remediate.Holder{{PID: 7, Process: "train", Stuck: true}} },
+			[]string{"held by train (process 7), which cannot be killed"}},
 		{"because nobody knows", func(b *bench) { b.unknown = errors.New("no /proc of the host") },
 			[]string{"who holds the GPUs cannot be told: no /proc of the host"}},
 		{"by a child that is stuck", func(b *bench) { b.children.stuck = errors.New("nvmlInit_v2 does not return") },
@@ -223,7 +225,11 @@ func TestResetIsCutOff(t *testing.T) {
 func TestResetThatCannotRestore(t *testing.T) {
 	b := newBench(t)
 	b.operands.broken = errors.New("the API server is gone")
-	is(t, b.Do(t.Context(), b.deed(t, 1), b.record), remediate.Succeeded, "restore the operator's services: the API server is gone")
+	o := b.Do(t.Context(), b.deed(t, 1), b.record)
+	is(t, o, remediate.Succeeded, "restore the operator's services: the API server is gone")
+	if !slices.Equal(o.Owed, []string{"operands"}) {
+		t.Errorf("owed %q", o.Owed)
+	}
 	deed := b.deed(t, 1)
 	deed.Undo = b.recorded
 	if err := b.Undo(t.Context(), deed); err == nil || !strings.Contains(err.Error(), "the API server is gone") {

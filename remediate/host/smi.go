@@ -105,6 +105,9 @@ func names(holders []remediate.Holder) string {
 		if h.GPU != "" {
 			who += " on " + h.GPU
 		}
+		if h.Stuck {
+			who += ", which cannot be killed"
+		}
 		list = append(list, who)
 	}
 	return strings.Join(list, ", ")

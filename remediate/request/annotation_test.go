@@ -102,7 +102,11 @@ func TestAnnotationOverARestart(t *testing.T) {
 	b.asked(t)
 	eventually(t, "the record", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.undo) == 2 })
 	stop()
-	is(t, <-ended, remediate.Aborted, "still stands")
+	o := <-ended
+	is(t, o, remediate.Aborted, "still stands")
+	if len(o.Owed) == 0 {
+		t.Error("a request that stands is not owed")
+	}
 	b.asked(t)
 
 	d.Undo = b.undo
@@ -225,6 +229,7 @@ func TestChildrenLetGo(t *testing.T) {
 	b := annotated(t)
 	c := &children{stuck: errors.New("nvmlInit_v2 does not return")}
 	b.Children = c
+	must(t, b.way.ask(t.Context(), deed(remediate.StepReset))) // by an agent before us
 	is(t, b.Do(t.Context(), deed(remediate.StepReset), b.record), remediate.Refused, "our own processes do not let go: nvmlInit_v2 does not return")
 	b.bare(t)
 	if !c.resumed.Load() || len(b.undo) > 0 {

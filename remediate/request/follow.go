@@ -11,8 +11,8 @@ import (
 // following is one request on its way.
 type following struct {
 	*Request
-	deed   remediate.Deed
-	record Record
+	deed remediate.Deed
+	owe  remediate.Owe
 	// made: the request was there, or somebody before us has seen it.
 	made bool
 	// claimed: the answer says that a reboot is done.
@@ -92,7 +92,7 @@ func (f *following) ask(ctx context.Context) error {
 		return err
 	}
 	f.made = true
-	if err := f.record(ctx, undoMade); err != nil {
+	if err := f.owe(ctx, undoMade); err != nil {
 		return fmt.Errorf("write down that it was asked for: %w", err)
 	}
 	return nil

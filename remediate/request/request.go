@@ -25,9 +25,6 @@ const (
 	undoMade    = "request made"
 )
 
-// Record writes down what has to be put back, and returns when it is on disk.
-type Record func(ctx context.Context, undo string) error
-
 // way is how something is asked for.
 type way interface {
 	// look finds the deed's request, and the answer to it.
@@ -71,30 +68,37 @@ type Request struct {
 
 // Do asks for the deed, or goes on with a request that an agent before us has made,
 // and returns with the answer or when the deed's deadline has passed.
-func (r *Request) Do(ctx context.Context, deed remediate.Deed, record Record) remediate.Outcome {
+func (r *Request) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe) remediate.Outcome {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if !deed.Deadline.IsZero() {
 		limited, cancel = context.WithDeadline(ctx, deed.Deadline)
 	}
 	defer cancel()
-	if r.Children != nil && deed.Kind == remediate.StepReset {
-		defer r.Children.Resume()
-		if err := r.Children.Quiet(limited); err != nil {
-			return remediate.Outcome{Deed: deed.ID, Result: remediate.Refused,
-				Text: fmt.Sprintf("our own processes do not let go: %v", err)}
-		}
-	}
-	o := r.follow(limited, deed, record)
+	o := r.try(limited, deed, owe)
 	if errors.Is(ctx.Err(), context.Canceled) && o.Result == remediate.Unsuccessful {
 		o.Result, o.Text = remediate.Aborted, "stopped before there was an answer; the request still stands"
+		o.Owed = []string{undoRequest}
 		return o
 	}
 	back, cancelBack := context.WithTimeout(context.WithoutCancel(ctx), withdrawLimit)
 	defer cancelBack()
 	if err := r.withdraw(back, deed); err != nil {
 		o.Text += fmt.Sprintf("; %v", err)
+		o.Owed = []string{undoRequest}
 	}
 	return o
+}
+
+// try asks with our own children out of the way.
+func (r *Request) try(ctx context.Context, deed remediate.Deed, owe remediate.Owe) remediate.Outcome {
+	if r.Children != nil && deed.Kind == remediate.StepReset {
+		defer r.Children.Resume()
+		if err := r.Children.Quiet(ctx); err != nil {
+			return remediate.Outcome{Deed: deed.ID, Result: remediate.Refused,
+				Text: fmt.Sprintf("our own processes do not let go: %v", err)}
+		}
+	}
+	return r.follow(ctx, deed, owe)
 }
 
 // Undo takes the request back, if there is one. It tries until ctx ends.
@@ -136,10 +140,10 @@ func final(err error) bool {
 }
 
 // follow makes the request and waits for its answer.
-func (r *Request) follow(ctx context.Context, deed remediate.Deed, record Record) remediate.Outcome {
-	f := &following{Request: r, deed: deed, record: record, made: slices.Contains(deed.Undo, undoMade)}
+func (r *Request) follow(ctx context.Context, deed remediate.Deed, owe remediate.Owe) remediate.Outcome {
+	f := &following{Request: r, deed: deed, owe: owe, made: slices.Contains(deed.Undo, undoMade)}
 	if !f.made && !slices.Contains(deed.Undo, undoRequest) {
-		if err := record(ctx, undoRequest); err != nil {
+		if err := owe(ctx, undoRequest); err != nil {
 			return f.end(remediate.Unavailable, fmt.Sprintf("write down that something is asked for: %v", err))
 		}
 	}
