@@ -116,6 +116,7 @@ func quarantined() agent.Status {
 		GPU:  remediate.Condition{Status: "False", Reason: "Xid95", Message: device.String() + " incident " + v.ID}}
 	s.API = &agent.Trouble{Error: "patch node a: connection refused", At: noon.Add(-5 * time.Second)}
 	s.Waiting = 1
+	s.Driver.Lacks = []string{"nvmlDeviceGetMarginTemperature", "nvmlGpmSampleGet"}
 	s.Offered = remediate.Offered{Capacity: 2, Allocatable: 1}
 	return s
 }

@@ -21,6 +21,9 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	fmt.Fprintf(out, "Node      %s\n", nodeLine(s, style))
 	kernelLines(out, s, style)
 	fmt.Fprintf(out, "Driver    %s\n", driverLine(s, style))
+	if lacks := s.Driver.Lacks; len(lacks) > 0 {
+		fmt.Fprintf(out, "          driver lacks: %s\n", strings.Join(lacks, ", "))
+	}
 	if d := s.DCGM; d.Enabled {
 		fmt.Fprintf(out, "DCGM      %s\n", works(style, d.Absent, "a second opinion, engine "+d.Version))
 	}

@@ -13,12 +13,24 @@ const (
 )
 
 // Keep lives one child's life after another, with a pause between, until ctx is
-// done or a life ends with an error, which it returns.
-func Keep(ctx context.Context, live func() error) error {
+// done or a life ends with an error, which it returns. The context of a life ends
+// as well when the gate is shut; that such a life left its child behind is for
+// whoever shut it.
+func Keep(ctx context.Context, gate *Gate, live func(context.Context) error) error {
 	pause := MinBackoff
 	for ctx.Err() == nil {
+		life, err := gate.enter(ctx)
+		if err != nil {
+			return nil
+		}
 		began := time.Now()
-		if err := live(); err != nil {
+		err = live(life)
+		gate.leave(err)
+		if gate.isShut() && ctx.Err() == nil {
+			pause = MinBackoff
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		if time.Since(began) >= MaxBackoff {

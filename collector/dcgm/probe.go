@@ -23,6 +23,7 @@ type Probe struct {
 	start func() (*process, error)
 	left  *process // outlived the last Run
 	news  news
+	gate  child.Gate
 }
 
 // process is a running child.
@@ -48,6 +49,13 @@ func New(cfg Config) *Probe {
 	}
 }
 
+// Quiet ends the child in order, so that nothing of ours has the driver open,
+// and starts none until Resume. See child.Gate.
+func (p *Probe) Quiet(ctx context.Context) error { return p.gate.Quiet(ctx) }
+
+// Resume ends Quiet.
+func (p *Probe) Resume() { p.gate.Resume() }
+
 // Run keeps a child running and hands what is news to out, one at a time, until
 // ctx is done; then it ends the child. Without an engine there is no child but
 // for a moment, tried again after a pause of up to a minute. Run returns nil when
@@ -60,7 +68,7 @@ func (p *Probe) Run(ctx context.Context, out func(Report)) error {
 			out(r)
 		}
 	}
-	return child.Keep(ctx, func() error {
+	return child.Keep(ctx, &p.gate, func(ctx context.Context) error {
 		c, err := p.next()
 		switch {
 		case errors.Is(err, child.ErrEarlier):

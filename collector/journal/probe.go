@@ -72,7 +72,7 @@ func (p *Probe) Fill(s Span) bool {
 // and what it had been asked as Done. The next one goes on behind what out has
 // handled.
 func (p *Probe) Run(ctx context.Context, from Place, out func(Report)) error {
-	return child.Keep(ctx, func() error {
+	return child.Keep(ctx, new(child.Gate), func(ctx context.Context) error {
 		c, err := p.start()
 		if err != nil {
 			out(Report{Kind: KindFailed, Error: err.Error()})

@@ -16,6 +16,7 @@ type Probe struct {
 	// polls and restarts hold one wish each.
 	polls, restarts chan struct{}
 	left            *process // outlived the last Run
+	gate            child.Gate
 }
 
 // New makes a Probe; Run starts it.
@@ -47,6 +48,13 @@ func (p *Probe) Poll() {
 	}
 }
 
+// Quiet ends the child in order, so that nothing of ours has the driver open,
+// and starts none until Resume. See child.Gate.
+func (p *Probe) Quiet(ctx context.Context) error { return p.gate.Quiet(ctx) }
+
+// Resume ends Quiet.
+func (p *Probe) Resume() { p.gate.Resume() }
+
 // Run keeps a child running and hands each report to out, one at a time, until
 // ctx is done; then it ends the child. It returns nil when no child is left, and
 // an error that names the process when one had to be left because it may be
@@ -54,7 +62,7 @@ func (p *Probe) Poll() {
 // goes on with that child before it starts another. One Run at a time.
 func (p *Probe) Run(ctx context.Context, out func(Report)) error {
 	alone := time.Now()
-	return child.Keep(ctx, func() error {
+	return child.Keep(ctx, &p.gate, func(ctx context.Context) error {
 		c, err := p.next()
 		if err != nil {
 			p.notStarted(err, time.Since(alone), out)
@@ -113,8 +121,7 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 			silence.Reset(p.patience())
 			out(e.Report)
 		case <-silence.C:
-			out(HungReport(Hung{Call: NoAnswer, Seconds: time.Since(c.heard).Seconds(),
-				Child: fmt.Sprintf("process %d does not answer", c.PID)}))
+			out(c.silent())
 			silence.Reset(p.cfg.Period)
 		case <-p.polls:
 			c.poll()
@@ -126,7 +133,7 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 	}
 }
 
-// end stops a child: end of input, then SIGTERM, and SIGKILL only if by its own
+// end ends a child: end of input, then SIGTERM, and SIGKILL only if by its own
 // last word it is in no driver call.
 func (p *Probe) end(c *process) error {
 	c.stop()
@@ -134,6 +141,9 @@ func (p *Probe) end(c *process) error {
 		return nil
 	}
 	_ = c.Signal(sigTerm) // it may end in this moment
+	if c.stopped() {
+		_ = c.Signal(sigCont) // it hears neither before
+	}
 	// Long enough for a call to miss its deadline and the child to say so.
 	if c.gone(p.cfg.Deadline + time.Second) {
 		return nil

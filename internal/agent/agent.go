@@ -56,6 +56,10 @@ type Options struct {
 	Actuator Actuator
 	// Watcher may be nil.
 	Watcher Watcher
+	// Doers do the plan's deeds; of a kind that is missing nobody here does any.
+	Doers map[remediate.StepKind]Doer
+	// Holders tells who holds GPUs; nil where the plan never has to know.
+	Holders Holders
 	// StatePath is the store's file.
 	StatePath string
 	// Grace is how long a driver that does not answer is no fault yet.
@@ -78,6 +82,8 @@ type Agent struct {
 	reader hearer
 	apply  *applier
 	tell   *teller
+	do     *doer
+	look   *looker
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -96,10 +102,13 @@ func New(opts Options) (*Agent, error) {
 	}
 	a := &Agent{opts: opts, log: opts.Log, core: c, reader: reader}
 	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
+	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	c.hearing = a.hearing
-	c.publish = func(d remediate.Desired, events []remediate.Event) {
-		a.apply.want(d)
-		a.tell.have(events)
+	c.publish = func(w wishes) {
+		a.apply.want(w.node)
+		a.tell.have(w.events)
+		a.look.want(w.watches)
+		a.do.want(w.deed)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -143,6 +152,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	if w := a.core.witness; w != nil {
 		wg.Go(func() { w.keep.run(ctx) })
 	}
+	wg.Go(func() { a.do.run(ctx) })
+	wg.Go(func() { a.look.run(ctx) })
 	a.core.run(ctx)
 	wg.Wait()
 	if w := a.core.witness; w != nil {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -54,6 +55,14 @@ func (nodeSeen) isMessage() {}
 func (refused) isMessage()  {}
 func (told) isMessage()     {}
 
+// wishes are all that the plan wants of the world at present.
+type wishes struct {
+	node    remediate.Desired
+	events  []remediate.Event
+	deed    *remediate.Deed
+	watches []fault.Device
+}
+
 // core owns the judge and the plan.
 type core struct {
 	log     *slog.Logger
@@ -68,7 +77,7 @@ type core struct {
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
 	hearing         func() kernlog.Hearing
-	publish         func(remediate.Desired, []remediate.Event)
+	publish         func(wishes)
 	poll, restart   func()
 	// lines and judgements bound what a flood puts into the log.
 	lines, judgements *chatter
@@ -87,9 +96,12 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
-	// stuck are the calls that do not return, each on one GPU.
-	stuck []string
-	boot  string
+	// owed waits for what deeds will have to put back to be on disk.
+	owed []chan<- error
+	// stuck are the calls that do not return while polls do, lacks the functions
+	// that the driver's library does not have.
+	stuck, lacks []string
+	boot         string
 	// version is the driver's, empty until it has answered.
 	version string
 	// noNode says that the API server has no Node of ours.
@@ -100,11 +112,12 @@ type core struct {
 
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
-		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {}, restart: func() {},
+		publish: func(wishes) {}, poll: func() {}, restart: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
+	c.plan.Boot(time.Now(), boot)
 	if opts.Evidence != nil {
 		c.witness = newWitness(newArchivist(opts.Evidence, opts.Log, opts.Metrics), c.thisNode)
 		c.witness.remember(time.Now(), c.plan.History())
@@ -148,6 +161,7 @@ func (c *core) take(now time.Time, m message) {
 			c.witness.line(m.places[i], o.Fact)
 			if b, ok := o.Fact.(fault.Boot); ok {
 				c.boot = b.ID
+				c.plan.Boot(now, b.ID)
 			}
 			c.verdicts(now, c.judge.Step(now, o))
 		}
@@ -170,6 +184,19 @@ func (c *core) take(now time.Time, m message) {
 		}
 	case refused:
 		c.plan.Refused(now, m.why)
+	case occupied:
+		c.plan.Occupied(now, m.occupancy)
+	case owes:
+		if !c.plan.Owes(now, m.deed, m.undo) {
+			m.written <- errCalledOff
+			break
+		}
+		c.owed = append(c.owed, m.written)
+	case undone:
+		c.plan.Undone(now, m.deed)
+	case over:
+		c.witness.outcome(now, c.plan.Deed(), m.outcome)
+		c.plan.Done(now, m.outcome)
 	case told:
 		c.strike(m.events)
 	}
@@ -229,9 +256,10 @@ func (c *core) settle(now time.Time) {
 	c.write(now)
 	c.show()
 	if c.plan.Ready() {
-		c.publish(c.plan.Desired(), c.plan.Outbox())
+		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
+	c.witness.deed(now, c.plan.Deed())
 }
 
 // write saves the plan. Where the store breaks or is mended in this moment, the
@@ -248,6 +276,14 @@ func (c *core) write(now time.Time) {
 	if c.sources.Store == "" {
 		c.plan.Written()
 	}
+	for _, written := range c.owed {
+		if c.sources.Store != "" {
+			written <- errors.New(c.sources.Store)
+			continue
+		}
+		written <- nil
+	}
+	c.owed = nil
 }
 
 // deafAfter is how long the kernel log may be away before that is told: it is

@@ -56,7 +56,7 @@ func latency(name, help string, buckets []float64) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "gpuhealthd", Name: name, Help: help, Buckets: buckets})
 }
 
-// Request counts a request to the API server; it fits kube.Observe.
+// Request counts a request to the API server; it fits apiserver.Observe.
 func (m *Metrics) Request(verb, resource, code string, took time.Duration) {
 	m.requests.WithLabelValues(verb, resource, code).Observe(took.Seconds())
 }

@@ -47,8 +47,11 @@ type DriverStatus struct {
 	Blind    string    `json:"blind,omitempty"`
 	// Gpuless says that it need not answer: the PCI bus lists no GPU.
 	Gpuless bool `json:"gpuless,omitempty"`
-	// Stuck are the calls that do not return, each on one GPU.
+	// Stuck are the calls that do not return while polls do, each on one GPU or,
+	// where no GPU is named, on none.
 	Stuck []string `json:"stuck,omitempty"`
+	// Lacks are the functions that the driver's library does not have.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // Trouble is an error and when it came last.
@@ -62,7 +65,7 @@ func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent,
-			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck}}
+			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Lacks: c.lacks}}
 	s.DCGM, s.Offered = c.engine, c.offered
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {

@@ -53,7 +53,7 @@ func (q *query) call(name string, f func() driver.Return) driver.Return {
 	case !q.lib.has.has(name):
 		return driver.ERROR_FUNCTION_NOT_FOUND
 	}
-	q.gpu.track.enter(name)
+	q.gpu.track.enter(newCall(name))
 	began := time.Now()
 	ret := f()
 	q.lib.calls.add(name, time.Since(began))
