@@ -22,9 +22,13 @@ type deedLog struct {
 	begun map[string]bool
 	// tried are the repairs by GPU, as they count against the ladder.
 	tried []Attempt
-	// drained and spent say of the whole node since it was closed last that it was
-	// emptied, and that a drain with force has failed; forced is when the time of
-	// such a one is over.
+	known
+}
+
+// known is what is known of the whole node since it was closed last: that it was
+// emptied, that a drain with force has failed, and when the time of such a one is
+// over.
+type known struct {
 	drained, spent bool
 	forced         time.Time
 }
@@ -32,7 +36,7 @@ type deedLog struct {
 func newDeedLog(w *world) deedLog { return deedLog{w: w, begun: map[string]bool{}} }
 
 // opened says that pods may have come since the last drain.
-func (l *deedLog) opened() { l.drained, l.spent, l.forced = false, false, time.Time{} }
+func (l *deedLog) opened() { l.known = known{} }
 
 // take has the deed of the moment begun, and the one before stopped.
 func (w *world) take() {

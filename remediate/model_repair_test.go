@@ -45,7 +45,8 @@ type world struct {
 	faults           []*ailment
 	opened           int
 	// disk is what was written last.
-	disk []byte
+	disk   []byte
+	onDisk known
 	// held are the GPUs that somebody holds, heard what the plan was last told.
 	held  [len(gpus)]bool
 	heard *Occupancy
@@ -210,7 +211,8 @@ func (w *world) crash() {
 	if w.store == "" {
 		w.save()
 	} else {
-		w.states = map[string]NodeState{} // forgotten
+		w.states = map[string]NodeState{}
+		w.log.known = w.onDisk // what came since is forgotten with the agent
 	}
 	if w.hand.deed.ID != "" && w.hand.deed.Kind != StepDrain && w.rng.IntN(2) == 0 {
 		w.effect(w.hand.deed)
@@ -236,7 +238,7 @@ func (w *world) save() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.disk = data
+	w.disk, w.onDisk = data, w.log.known
 }
 
 // judge tells the plan what it may have forgotten.

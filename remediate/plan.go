@@ -64,6 +64,8 @@ type state struct {
 	History []Incident  `json:"history"`
 	Outbox  []Event     `json:"-"`
 	UID     string      `json:"uid"`
+	// Mode is the policy's when it was looked at last.
+	Mode Mode `json:"mode,omitempty"`
 	// Closed says that the Node was seen cordoned last.
 	Closed bool `json:"closed,omitempty"`
 	// Boot is the running boot's id, empty while it is not known.

@@ -28,6 +28,10 @@ type arc struct {
 	when     string
 }
 
+// high is how far its curve is drawn away from the row; the curve itself keeps
+// below three quarters of that.
+func high(a arc) int { return a.span()*rise + 8 }
+
 // span is how many places an arc goes.
 func (a arc) span() int { return max(a.from-a.to, a.to-a.from) }
 
@@ -54,9 +58,9 @@ const style = `  <style>
 
 func diagram() []byte {
 	width := 2*margin + len(row)*boxWidth + (len(row)-1)*gap
-	top := margin + (len(row)-1)*rise
-	height := 2*top + boxHeight
 	arcs := exits()
+	top := margin + high(slices.MaxFunc(arcs, func(a, b arc) int { return cmp.Compare(a.span(), b.span()) }))*3/4
+	height := 2*top + boxHeight
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-labelledby="title desc">
   <title id="title">The states of a node in mode repair</title>
@@ -79,9 +83,9 @@ func diagram() []byte {
 // draw draws an arc from one edge of a box to another's. It is dashed where an
 // administrator is the only cause.
 func draw(b *bytes.Buffer, arcs []arc, a arc, top int) {
-	y, bend := top, top-a.span()*rise-8
+	y, bend := top, top-high(a)
 	if a.to < a.from {
-		y, bend = top+boxHeight, top+boxHeight+a.span()*rise+8
+		y, bend = top+boxHeight, top+boxHeight+high(a)
 	}
 	class := "line"
 	if a.when == "an administrator uncordons the node" {
