@@ -22,6 +22,8 @@ type deedLog struct {
 	begun map[string]bool
 	// tried are the repairs by GPU, as they count against the ladder.
 	tried []Attempt
+	// shut: the node was closed when the deed was begun, and nobody has opened it.
+	shut bool
 	known
 }
 
@@ -36,7 +38,7 @@ type known struct {
 func newDeedLog(w *world) deedLog { return deedLog{w: w, begun: map[string]bool{}} }
 
 // opened says that pods may have come since the last drain.
-func (l *deedLog) opened() { l.known = known{} }
+func (l *deedLog) opened() { l.known, l.shut = known{}, false }
 
 // take has the deed of the moment begun, and the one before stopped.
 func (w *world) take() {
@@ -54,7 +56,7 @@ func (w *world) take() {
 	if !w.log.begun[d.ID] {
 		w.log.judge(*d)
 	}
-	w.log.begun[d.ID] = true
+	w.log.begun[d.ID], w.log.shut = true, w.node.Unschedulable
 	if d.Whole && d.Force {
 		w.log.forced = d.Deadline
 	}

@@ -15,7 +15,7 @@ import (
 // cures, refusals, holders, silences, administrators, outages, crashes and boots,
 // under random policies, and holds what must hold in every order of them.
 func TestRepairUnderRandomHands(t *testing.T) {
-	seeds := uint64(20000)
+	seeds := uint64(12000)
 	if testing.Short() {
 		seeds /= 10
 	}
@@ -161,12 +161,19 @@ func (w *world) open() {
 	w.plan.Verdict(w.now, v)
 }
 
-// change makes a fault worse, or better.
+// change makes a fault worse, better, or the symptom of another.
 func (w *world) change() {
 	if len(w.faults) == 0 {
 		return
 	}
-	b := w.faults[w.rng.IntN(len(w.faults))]
+	n := w.rng.IntN(len(w.faults))
+	b := w.faults[n]
+	if w.rng.IntN(4) == 0 { // it was only a symptom
+		b.Root = "another"
+		w.faults = slices.Delete(w.faults, n, n+1)
+		w.plan.Verdict(w.now, b.Verdict)
+		return
+	}
 	b.Action = pick(w, fault.Cordon, fault.Reset, fault.Reboot, fault.Replace)
 	w.plan.Verdict(w.now, b.Verdict)
 }
@@ -310,6 +317,9 @@ func (w *world) check() {
 	}
 	if w.offline {
 		return
+	}
+	if w.plan.bound() && w.log.shut && !w.node.Unschedulable {
+		w.fail("the node serves while it is repaired: " + w.plan.state.Deed.ID)
 	}
 	if w.foreign && !w.node.Unschedulable {
 		w.fail("an administrator's cordon was released")

@@ -173,9 +173,9 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		i.Settling = time.Time{} // the repair has not helped, or something worse has come
 	}
 	switch {
-	case v.Root != "":
+	case v.Root != "" && !(p.bound() && i.holds()):
 		p.end(now, i)
-	case v.Closed:
+	case v.Closed || v.Root != "":
 		p.over(now, i)
 	default:
 		p.act(now, i)
@@ -296,7 +296,7 @@ func (p *Plan) release(now time.Time, i *Incident) {
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)
-	if i.Verdict.Closed || i.Adopted {
+	if i.Verdict.Closed || i.Verdict.Root != "" || i.Adopted {
 		p.end(now, i)
 	}
 	p.share(now)
