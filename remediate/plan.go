@@ -64,6 +64,8 @@ type state struct {
 	History []Incident  `json:"history"`
 	Outbox  []Event     `json:"-"`
 	UID     string      `json:"uid"`
+	// Mode is the policy's when it was looked at last.
+	Mode Mode `json:"mode,omitempty"`
 	// Closed says that the Node was seen cordoned last.
 	Closed bool `json:"closed,omitempty"`
 	// Boot is the running boot's id, empty while it is not known.
@@ -171,9 +173,9 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		i.Settling = time.Time{} // the repair has not helped, or something worse has come
 	}
 	switch {
-	case v.Root != "":
+	case v.Root != "" && !(p.bound() && i.holds()):
 		p.end(now, i)
-	case v.Closed:
+	case v.Closed || v.Root != "":
 		p.over(now, i)
 	default:
 		p.act(now, i)
@@ -294,7 +296,7 @@ func (p *Plan) release(now time.Time, i *Incident) {
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)
-	if i.Verdict.Closed || i.Adopted {
+	if i.Verdict.Closed || i.Verdict.Root != "" || i.Adopted {
 		p.end(now, i)
 	}
 	p.share(now)

@@ -62,7 +62,7 @@ var rules = []rule{
 	{folder: "diag", may: []string{"fault"}},
 
 	{folder: "sim", may: []string{"sim"}},
-	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
+	{folder: "tools", may: []string{"xidparse", "nvlink", "fault", "remediate"}},
 	{folder: "test", may: []string{"test", "sim"}},
 	{folder: "test/journald"},
 	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},

@@ -197,6 +197,7 @@ func (c *core) take(now time.Time, m message) {
 	case undone:
 		c.plan.Undone(now, m.deed)
 	case over:
+		c.witness.outcome(now, c.plan.Deed(), m.outcome)
 		c.plan.Done(now, m.outcome)
 	case told:
 		c.strike(m.events)
@@ -260,6 +261,7 @@ func (c *core) settle(now time.Time) {
 		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
+	c.witness.deed(now, c.plan.Deed())
 }
 
 // write saves the plan. Where the store breaks or is mended in this moment, the
