@@ -116,7 +116,7 @@ func (l *deedLog) charged(d Deed) []fault.Device {
 // vacant checks that nobody is known to hold the GPUs of a reset.
 func (l *deedLog) vacant(d Deed) {
 	o := l.w.heard
-	if o == nil || o.Unknown != "" || l.w.now.Sub(o.At) > stale {
+	if o == nil || o.Unknown != "" || d.Began.Sub(o.At) > stale {
 		l.w.fail(d.ID + " is begun, and who holds the GPUs is unknown")
 	}
 	for _, h := range o.Holders {

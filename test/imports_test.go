@@ -34,7 +34,8 @@ type rule struct {
 var rules = []rule{
 	{folder: "cmd", may: []string{everything}},
 	{folder: "internal/agent", may: []string{everything}},
-	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "remediate"}},
+	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
+	{folder: "internal/repair", may: []string{"collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
@@ -76,7 +77,7 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag", "internal/demo", "test"}},

@@ -67,7 +67,8 @@ func (c *core) opened(h nvml.Hello) {
 func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.answered, c.version = now, inv.Driver
 	c.polls++
-	c.memory.inventory.Update(inv)
+	c.tied(now, c.memory.inventory.Update(inv))
+	c.listedGPUs.Store(&inv.GPUs)
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)
 	c.hangs(stuck(inv))
@@ -82,6 +83,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
 	}
 	c.step(now, f)
+	c.verified(now, inv)
 	if c.judge.Blind() {
 		c.unseeing()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 )
 
 // tickEvery is how often the core lets time pass.
@@ -98,6 +99,14 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
+	// readings are what the last poll says of a reset's success, verify the reset
+	// that is under way or has just been; nil for none.
+	readings []host.Reading
+	verify   *verification
+	// tiedAt is when it was last looked which GPUs are reset together.
+	tiedAt time.Time
+	// listedGPUs are the GPUs as the last poll had them.
+	listedGPUs atomic.Pointer[[]nvml.GPU]
 	// owed waits for what deeds will have to put back to be on disk.
 	owed []chan<- error
 	// stuck are the calls that do not return while polls do, lacks the functions
@@ -198,7 +207,7 @@ func (c *core) take(now time.Time, m message) {
 		c.plan.Undone(now, m.deed)
 	case over:
 		c.witness.outcome(now, c.plan.Deed(), m.outcome)
-		c.plan.Done(now, m.outcome)
+		c.ended(now, m.outcome)
 	case told:
 		c.strike(m.events)
 	}
@@ -256,6 +265,7 @@ func (c *core) strike(events []remediate.Event) {
 func (c *core) settle(now time.Time) {
 	c.sources.Deaf = c.deaf(now)
 	c.write(now)
+	c.verifying()
 	c.show()
 	if c.plan.Ready() {
 		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})

@@ -18,13 +18,14 @@ type Config struct {
 	// Node is the name of the Node object; empty takes $NODE_NAME, then the
 	// host's name.
 	Node string `yaml:"node"`
-	// Mode says how far the agent may go: observe or contain.
+	// Mode says how far the agent may go: observe, contain or repair.
 	Mode       remediate.Mode `yaml:"mode"`
 	KernelLog  KernelLog      `yaml:"kernelLog"`
 	OtherLogs  OtherLogs      `yaml:"otherLogs"`
 	NVML       NVML           `yaml:"nvml"`
 	DCGM       DCGM           `yaml:"dcgm"`
 	Contain    Contain        `yaml:"contain"`
+	Repair     Repair         `yaml:"repair"`
 	Kubernetes Kubernetes     `yaml:"kubernetes"`
 	State      State          `yaml:"state"`
 	Evidence   Evidence       `yaml:"evidence"`
@@ -154,6 +155,7 @@ func Default() Config {
 		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
+		Repair:     defaultRepair(),
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},
 		Evidence:   Evidence{Keep: 64, MaxBytes: 32 << 20},
