@@ -51,7 +51,7 @@ func TestRunRefuses(t *testing.T) {
 		"recovery 0 high", "mismatch perhaps", "init hgx-h100",
 		"set 0 colour 1", "set 0 power green", "set 9 power 1", "rate 0 power fast", "rate 0 retired.double 1",
 		"unknown 0 colour", "ecc 0 flash corrected 1", "ecc 0 dram corrected -1", "retire 0 triple 1", "util 0 101",
-		"xid 0 none", "fail open 1", "crash open", "mig 0 perhaps",  "fail * soon", "drop-symbol /nowhere nvmlDeviceGetName",
+		"xid 0 none", "fail open 1", "crash open", "mig 0 perhaps", "fail * soon", "drop-symbol /nowhere nvmlDeviceGetName",
 	} {
 		if err := run(dir, strings.Fields(line)); err == nil {
 			t.Errorf("%q is accepted", line)
