@@ -28,7 +28,7 @@ func (p *Plan) Desired() Desired {
 			d.Unseen = append(d.Unseen, i.Verdict.ID)
 		}
 		if i.holds() && d.Note == nil {
-			d.Quarantine = true
+			d.Quarantine, d.Keep = true, p.policy.KeepFromAutoscaler
 			d.Note = note(i)
 		}
 	}

@@ -37,7 +37,8 @@ var rules = []rule{
 	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
-	{folder: "internal/httpd", may: []string{"internal/agent"}},
+	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
+	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 
 	{folder: "xidparse", may: []string{"xidparse"}, pure: true},
@@ -49,12 +50,19 @@ var rules = []rule{
 
 	{folder: "remediate", may: []string{"fault"}, pure: true},
 	{folder: "remediate/store", may: []string{"fault", "remediate"}},
+	{folder: "remediate/apiserver", may: []string{"remediate"}},
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
+	{folder: "remediate/pods", may: []string{"fault", "remediate"}},
+	{folder: "remediate/holders", may: []string{"fault", "remediate"}},
+	{folder: "remediate/command", may: []string{"fault", "remediate"}},
+	{folder: "remediate/host", may: []string{"fault", "remediate", "remediate/command"}},
+	{folder: "remediate/operands", may: []string{"remediate/apiserver"}},
+	{folder: "remediate/request", may: []string{"fault", "remediate", "remediate/apiserver"}},
 	{folder: "diag", may: []string{"fault"}},
 
 	{folder: "sim", may: []string{"sim"}},
-	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
+	{folder: "tools", may: []string{"xidparse", "nvlink", "fault", "remediate"}},
 	{folder: "test", may: []string{"test", "sim"}},
 	{folder: "test/journald"},
 	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},
@@ -68,10 +76,10 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 

@@ -61,6 +61,10 @@ func lifeCommands() []command {
 		{"xid", "GPU CODE GI CI", "the same of a MIG device", migXID},
 		{"reset", "GPU", "what a GPU reset does: volatile counters at 0, a pending remap carried out, no recovery action",
 			func(n *node.Node, a []string) error { return n.Reset(a[0]) }},
+		{"reset-as", "GPU works|hangs|heals-nothing", "what nvidia-smi's reset does from now on",
+			func(n *node.Node, a []string) error { return n.ResetAs(a[0], a[1], "") }},
+		{"reset-as", "GPU fails TEXT", "let it fail, and nvidia-smi say TEXT",
+			func(n *node.Node, a []string) error { return n.ResetAs(a[0], a[1], a[2]) }},
 		{"reboot", "", "a new boot id, an empty kernel log, lost GPUs back",
 			func(n *node.Node, _ []string) error { return n.Reboot() }},
 	}

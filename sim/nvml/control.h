@@ -56,7 +56,7 @@ struct event {
 };
 
 struct gpu {
-	char uuid[MAX_TEXT], serial[MAX_TEXT], name[MAX_TEXT];
+	char uuid[MAX_TEXT], serial[MAX_TEXT], name[MAX_TEXT], part[MAX_TEXT];
 	unsigned domain, bus, device, minor;
 	int state, mig, remap;
 	struct number numbers[NUMBERS];

@@ -109,6 +109,8 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 		return take_text(g->uuid, value);
 	if (!strcmp(key, "serial"))
 		return take_text(g->serial, value);
+	if (!strcmp(key, "part"))
+		return take_text(g->part, value);
 	if (!strcmp(key, "name"))
 		return take_text(g->name, value);
 	if (!strcmp(key, "pci"))
@@ -124,6 +126,9 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 	enum number_id id = number_find(key);
 	if (id != NUMBERS)
 		return number_parse(&g->numbers[id], value);
+	char text[MAX_TEXT];
+	if (!strcmp(key, "reset")) /* nvidia-smi acts on it; here it only has to be there */
+		return take_text(text, value);
 	int reboot; /* sim/node acts on it; here it only has to be a state */
 	if (!strcmp(key, "after-reboot"))
 		return take_word(&reboot, value, state_words);
