@@ -64,6 +64,8 @@ type state struct {
 	History []Incident  `json:"history"`
 	Outbox  []Event     `json:"-"`
 	UID     string      `json:"uid"`
+	// GPUs are those that answered last.
+	GPUs []fault.Device `json:"gpus,omitempty"`
 	// Mode is the policy's when it was looked at last.
 	Mode Mode `json:"mode,omitempty"`
 	// Closed says that the Node was seen cordoned last.
@@ -117,7 +119,9 @@ func (p *Plan) History() []Incident { return append([]Incident{}, p.state.Histor
 // written down.
 func (p *Plan) Sources(now time.Time, s Sources) {
 	had := p.sources.Store
-	p.sources = s
+	if p.sources = s; s.Polled && s.Blind == "" {
+		p.state.GPUs = s.GPUs
+	}
 	if (had == "") == (s.Store == "") {
 		return
 	}
