@@ -111,8 +111,8 @@ func Generation(version uint32) int {
 	return 0
 }
 
-// numbers lists link numbers, with ranges: 0-3, 7.
-func numbers(links []int) string {
+// Numbers lists link numbers, with ranges: 0-3, 7.
+func Numbers(links []int) string {
 	var parts []string
 	for i := 0; i < len(links); i++ {
 		from := i

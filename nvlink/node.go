@@ -114,7 +114,10 @@ func (n Node) Racked() bool {
 // that the host sees make a baseboard of the GPUs that reach them; those that it
 // does not see are one baseboard's, or the rack's where the node is in one.
 func (n Node) Topology() Topology {
-	t := Topology{Name: cmp.Or(n.Model, "as reported"), Count: len(n.GPUs), Domain: n.Domain()}
+	if t, ok := Named(n.Model); ok {
+		return t
+	}
+	t := Topology{Name: "as reported", Count: len(n.GPUs), Domain: n.Domain()}
 	var boards [][]Address
 	seen := map[Address]int{} // a switch's board
 	switched := false

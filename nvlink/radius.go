@@ -184,7 +184,7 @@ func allDown(t Topology, gpus []Address, heard []Summary) Reach {
 // oneSwitch judges the same links down on every GPU. That the number is the
 // switch is likely; the neighbours make it sure.
 func (f Failure) oneSwitch(t Topology, gpus []Address, links []int, heard []Summary) Reach {
-	r := Reach{Extent: ExtentTray, Ends: f.ends(gpus), Sure: true, Why: fmt.Sprintf("link %s is down on every GPU", numbers(links))}
+	r := Reach{Extent: ExtentTray, Ends: f.ends(gpus), Sure: true, Why: fmt.Sprintf("link %s is down on every GPU", Numbers(links))}
 	if !t.MultiNode() {
 		r.Extent = ExtentBaseboard
 		r.Why += ": most likely a switch of the baseboard"
