@@ -63,6 +63,8 @@ type Judge struct {
 	short int
 	// now is what the verdicts of the moment are made from.
 	now present
+	// reported is who is wired to whom, as the node says; nil before it has.
+	reported *nvlink.Topology
 	// switchless says that the fabric manager found no switch, in its present life.
 	switchless bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
@@ -97,6 +99,8 @@ type device struct {
 	// driver did not. Witness is what the bus said last.
 	Missing int        `json:"-"`
 	Witness *BusDevice `json:"-"`
+	// Links follows the NVLinks.
+	Links links `json:",omitzero"`
 	// Memory follows the error counters, the others how long a slowdown lasts.
 	// They begin anew with the agent, which errs on the careful side.
 	Memory              ecc.GPU   `json:"-"`

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
@@ -61,6 +62,10 @@ type GPUState struct {
 	Recovery *int
 	// Memory is what the poll says of the GPU's memory.
 	Memory ecc.Reading
+	// NVLink is the state of the NVLinks; nil in a poll that did not ask.
+	NVLink *nvlink.Reading
+	// Processes is how many programs use the GPU, nil when not known.
+	Processes *int
 	// Slowed is why the clocks are held down.
 	Slowed Slowdown
 	// Width and Generation are of the PCIe link as it is, MaxWidth and

@@ -20,6 +20,7 @@ func (j *Judge) booted(now time.Time, id string) {
 		}
 		for _, d := range j.devices {
 			d.Arbiter, d.Lost, d.Hung, d.State = -1, 0, 0, nil
+			d.Links.retrain(now)
 		}
 	}
 	j.boot = id
@@ -51,6 +52,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 			j.missed(now, pci, d)
 		}
 	}
+	j.nvlinks(now, inv)
 	j.bus(now, inv, listed)
 	for _, e := range j.open {
 		j.confirm(e)
@@ -160,6 +162,8 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 		cured = g.Recovery == nil || *g.Recovery == recoverNone
 	case CureRemapped:
 		cured = g.Memory.Pending != nil && !*g.Memory.Pending
+	case CureSteady:
+		cured = j.devices[g.PCI].Links.goodFor(now, e.Class) >= RuleFor(e.Class).Quiet
 	case CureCalm:
 		cured = j.devices[g.PCI].Memory.Calm >= RuleFor(e.Class).Quiet
 	}
@@ -185,6 +189,7 @@ func (j *Judge) seen(now time.Time, k key) {
 // missed counts a poll that did not find a GPU.
 func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 	d.Lost++
+	d.Links.retrain(now)
 	for _, e := range j.open {
 		if e.PCI == pci && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0
