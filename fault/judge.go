@@ -30,6 +30,9 @@ type Config struct {
 	// Topology says which GPUs a fault of a board or of the node reaches where
 	// nobody lists them; nil takes every GPU that was named.
 	Topology *nvlink.Topology
+	// Switches is what the site calls the switch that a link of each number leads
+	// to; nobody else knows.
+	Switches map[int]string
 	// RepeatWindow is how long an ended episode makes the next one a repeat.
 	RepeatWindow time.Duration
 }

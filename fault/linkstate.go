@@ -136,3 +136,43 @@ func linkNumbers(warned []string) string {
 	}
 	return "link " + strings.Join(names, ", ")
 }
+
+// LinkState is how the node's NVLinks are as a whole, by the last reading.
+type LinkState uint8
+
+// The states.
+const (
+	// LinksUnknown: not asked yet, or not told.
+	LinksUnknown LinkState = iota
+	// LinksNone: no GPU has any.
+	LinksNone
+	// LinksSettling: some are not up, or not registered, and are given their time.
+	LinksSettling
+	// LinksGood: all that should be up are.
+	LinksGood
+)
+
+// Links says how the NVLinks are, as far as no open episode says otherwise.
+func (j *Judge) Links() LinkState {
+	state, any := LinksGood, false
+	for _, d := range j.devices {
+		if d.State == nil || d.State.Lost {
+			continue // another fault's
+		}
+		l := &d.Links
+		if l.last == nil || l.last.Links == nil {
+			return LinksUnknown
+		}
+		any = any || len(l.last.Links) > 0
+		if l.state.Reads > 0 || l.fabric.Reads > 0 {
+			state = LinksSettling
+		}
+	}
+	switch {
+	case j.reported == nil:
+		return LinksUnknown
+	case !any:
+		return LinksNone
+	}
+	return state
+}

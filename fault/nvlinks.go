@@ -58,7 +58,7 @@ func (j *Judge) report() {
 			reports = append(reports, nvlink.GPUReport{Address: nvlink.Address(pci), UUID: d.UUID, Reading: *d.Links.last})
 		}
 	}
-	t := nvlink.Build(reports, nil).Topology()
+	t := nvlink.Build(reports, j.cfg.Switches).Topology()
 	j.reported = &t
 }
 

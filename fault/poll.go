@@ -21,6 +21,7 @@ func (j *Judge) booted(now time.Time, id string) {
 		for _, d := range j.devices {
 			d.Arbiter, d.Lost, d.Hung, d.State = -1, 0, 0, nil
 			d.Links.retrain(now)
+			d.Links.last, d.Links.down = nil, nil
 		}
 	}
 	j.boot = id

@@ -48,7 +48,7 @@ type Step struct {
 // was training, is no trend; count says that this is neither.
 func (t *Trend) Add(now time.Time, c Counters, count bool) {
 	t.Steps = slices.DeleteFunc(t.Steps, func(s Step) bool { return now.Sub(s.At) >= TrendWindow })
-	recoveries, failed := c.recoveries(), value(c.RecoveryFailed)
+	recoveries, failed := c.Retrained(), value(c.RecoveryFailed)
 	more, moreFailed := since(t.Last, recoveries), since(t.LastFailed, failed)
 	ber := 0.0
 	if c.EffectiveBER != nil && *c.EffectiveBER >= growBER/growFold {
@@ -73,8 +73,8 @@ func (t *Trend) step(now time.Time) *Step {
 	return &t.Steps[len(t.Steps)-1]
 }
 
-// recoveries is how often the link was trained again, by whichever counter tells.
-func (c Counters) recoveries() uint64 {
+// Retrained is how often the link was trained again, by whichever counter tells.
+func (c Counters) Retrained() uint64 {
 	if c.Recoveries != nil {
 		return *c.Recoveries
 	}

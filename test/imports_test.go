@@ -37,7 +37,8 @@ var rules = []rule{
 	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
-	{folder: "internal/httpd", may: []string{"internal/agent"}},
+	{folder: "internal/httpd", may: []string{"internal/agent", "nvlink"}},
+	{folder: "internal/topology", may: []string{"nvlink"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 
 	{folder: "xidparse", may: []string{"xidparse"}, pure: true},

@@ -97,7 +97,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
 		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation)},
-		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period)},
+		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Switches: cfg.NVML.LinkSwitches},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),

@@ -64,6 +64,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	for _, d := range bus {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
 	}
+	c.linked(inv)
 	c.step(now, f)
 	if c.judge.Blind() {
 		c.unseeing()

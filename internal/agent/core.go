@@ -11,6 +11,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -85,6 +86,8 @@ type core struct {
 	// stuck are the calls that do not return, each on one GPU.
 	stuck []string
 	boot  string
+	// links is what each GPU said last of its NVLinks.
+	links atomic.Pointer[[]nvlink.GPUReport]
 	shown atomic.Pointer[Status]
 	beat  atomic.Int64
 }
@@ -94,6 +97,7 @@ func newCore(opts Options, boot string) *core {
 		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {}, restart: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
+	c.links.Store(&[]nvlink.GPUReport{})
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
 	c.verdicts(time.Now(), c.judge.Step(time.Now(), fault.Observation{Fact: fault.Boot{ID: boot}}))
@@ -196,7 +200,7 @@ func (c *core) strike(events []remediate.Event) {
 
 // settle writes down what has changed, and only then has it carried out.
 func (c *core) settle(now time.Time) {
-	c.sources.Deaf = c.deaf(now)
+	c.sources.Deaf, c.sources.Links = c.deaf(now), c.judge.Links()
 	c.write(now)
 	c.show()
 	if c.plan.Ready() {

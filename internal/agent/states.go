@@ -28,6 +28,7 @@ func states(inv nvml.Inventory) []fault.GPUState {
 			s.Failed = g.Error.Error()
 		}
 		s.Memory = memoryOf(g)
+		s.NVLink, s.Processes = g.NVLink, g.Use.Processes
 		s.Slowed = slowdownOf(g)
 		s.Width, s.MaxWidth = number0(g.PCIe.Width), number0(g.PCIe.MaxWidth)
 		s.Generation, s.MaxGeneration = number0(g.PCIe.Gen), number0(g.PCIe.MaxGen)

@@ -1,6 +1,7 @@
 // Package httpd is where the daemon answers: /metrics for Prometheus, /healthz
 // for whoever restarts it, /readyz for whoever relies on its sources, and
-// /api/v1/status for people and their tools. All of it is read only.
+// /api/v1/status and /api/v1/topology for people and their tools. All of it is
+// read only.
 package httpd
 
 import (
@@ -14,11 +15,13 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
 // Agent is what is shown.
 type Agent interface {
 	Status() agent.Status
+	Topology() nvlink.Node
 	Alive() error
 }
 
@@ -30,6 +33,7 @@ func Handler(a Agent, reg *prometheus.Registry, version string) (http.Handler, e
 		Version:     version,
 		Links: []web.LandingLinks{
 			{Address: "/api/v1/status", Text: "Status", Description: "the node's state as JSON; gpuhealthd status shows it as text"},
+			{Address: "/api/v1/topology", Text: "Topology", Description: "its NVLinks as JSON; gpuhealthd topology draws them"},
 			{Address: "/metrics", Text: "Metrics"},
 			{Address: "/healthz", Text: "Health", Description: "of this process"},
 			{Address: "/readyz", Text: "Readiness", Description: "of its sources"},
@@ -56,10 +60,17 @@ func Handler(a Agent, reg *prometheus.Registry, version string) (http.Handler, e
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		_ = enc.Encode(a.Status()) // the client is gone: nobody to tell
+		writeJSON(w, a.Status())
+	})
+	mux.HandleFunc("GET /api/v1/topology", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, a.Topology())
 	})
 	return mux, nil
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(v) // the client is gone: nobody to tell
 }
