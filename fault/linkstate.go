@@ -154,7 +154,7 @@ const (
 
 // Links says how the NVLinks are, as far as no open episode says otherwise.
 func (j *Judge) Links() LinkState {
-	state, any := LinksGood, false
+	state, any, told := LinksGood, false, false
 	for _, d := range j.devices {
 		if d.State == nil || d.State.Lost {
 			continue // another fault's
@@ -163,13 +163,14 @@ func (j *Judge) Links() LinkState {
 		if l.last == nil || l.last.Links == nil {
 			return LinksUnknown
 		}
+		told = true
 		any = any || len(l.last.Links) > 0
 		if l.state.Reads > 0 || l.fabric.Reads > 0 {
 			state = LinksSettling
 		}
 	}
 	switch {
-	case j.reported == nil:
+	case !told:
 		return LinksUnknown
 	case !any:
 		return LinksNone

@@ -54,9 +54,12 @@ func commonLinks(told []GPUState) (common uint64) {
 func (j *Judge) report() {
 	var reports []nvlink.GPUReport
 	for pci, d := range j.devices {
-		if d.Links.last != nil {
+		if d.Links.last != nil && d.Links.last.Links != nil {
 			reports = append(reports, nvlink.GPUReport{Address: nvlink.Address(pci), UUID: d.UUID, Reading: *d.Links.last})
 		}
+	}
+	if len(reports) == 0 {
+		return
 	}
 	t := nvlink.Build(reports, j.cfg.Switches).Topology()
 	j.reported = &t
@@ -93,7 +96,7 @@ func (j *Judge) fabricState(now time.Time, g GPUState) {
 	if g.NVLink.Fabric == nil {
 		return
 	}
-	standing, why := g.NVLink.Fabric.Standing(l.Domain || g.NVLink.Platform.Racked() || j.reported.Domain != "")
+	standing, why := g.NVLink.Fabric.Standing(l.Domain || g.NVLink.Platform.Racked() || j.shape().Domain != "")
 	switch standing {
 	case nvlink.StandingUnknown:
 		return

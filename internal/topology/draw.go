@@ -78,7 +78,7 @@ func fabric(g nvlink.NodeGPU) string {
 	if d := g.Fabric.Domain(); d != "" {
 		text += ", domain " + d
 	}
-	if standing, why := g.Fabric.Standing(g.Platform.Racked()); standing > nvlink.StandingAbsent {
+	if standing, why := g.Fabric.Standing(g.Platform.Racked()); standing > nvlink.StandingAbsent && standing != nvlink.StandingPending {
 		text += ", " + strings.TrimPrefix(why, "fabric: ")
 	}
 	return text
