@@ -76,7 +76,7 @@ type NVML struct {
 	BusPath string `yaml:"busPath"`
 	// LinkSwitches is what the site calls the switch that an NVLink of each
 	// number leads to.
-	LinkSwitches map[int]string `yaml:"linkSwitches"`
+	LinkSwitches LinkNames `yaml:"linkSwitches"`
 }
 
 // DCGM says whether and how a DCGM engine is asked for a second opinion.
@@ -138,7 +138,7 @@ func Default() Config {
 		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
-		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), BusPath: pci.Root, LinkSwitches: map[int]string{}},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), BusPath: pci.Root, LinkSwitches: LinkNames{}},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},

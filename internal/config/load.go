@@ -96,7 +96,6 @@ func (c *Config) check() error {
 		{"nvml.slowPeriod", c.NVML.SlowPeriod < c.NVML.Period, fmt.Sprintf("%s is less than nvml.period", time.Duration(c.NVML.SlowPeriod))},
 		{"nvml.expect", c.NVML.Expect < 0, fmt.Sprintf("%d is negative", c.NVML.Expect)},
 		{"nvml.busPath", c.NVML.BusPath != "" && !filepath.IsAbs(c.NVML.BusPath), fmt.Sprintf("%q is not an absolute path", c.NVML.BusPath)},
-		{"nvml.linkSwitches", badLinks(c.NVML.LinkSwitches), fmt.Sprintf("%v has a number outside 0 to %d, or no name", c.NVML.LinkSwitches, maxLink)},
 		{"nvml.deadline", time.Duration(c.NVML.Deadline) < 100*time.Millisecond, fmt.Sprintf("%s is less than 100ms", time.Duration(c.NVML.Deadline))},
 		{"dcgm.period", time.Duration(c.DCGM.Period) < time.Second, fmt.Sprintf("%s is less than 1s", time.Duration(c.DCGM.Period))},
 		{"dcgm.deadline", time.Duration(c.DCGM.Deadline) < 100*time.Millisecond, fmt.Sprintf("%s is less than 100ms", time.Duration(c.DCGM.Deadline))},
@@ -114,18 +113,6 @@ func (c *Config) check() error {
 		return fieldError{field: "http.webConfig", why: err.Error()}
 	}
 	return nil
-}
-
-// maxLink is the highest number that NVML gives an NVLink.
-const maxLink = 35
-
-func badLinks(names map[int]string) bool {
-	for link, name := range names {
-		if link < 0 || link > maxLink || name == "" {
-			return true
-		}
-	}
-	return false
 }
 
 func relative(path string) bool { return !filepath.IsAbs(path) }
