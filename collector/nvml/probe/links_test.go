@@ -113,13 +113,29 @@ func TestFabricVersions(t *testing.T) {
 // TestLinksOfOnePoll: links are told in the poll that asks for them, and not
 // again.
 func TestLinksOfOnePoll(t *testing.T) {
-	n := newNode(t)
-	c := start(t, n, simulated(t))
-	first := c.inventory(anyInventory)
-	second := c.inventory(anyInventory)
-	if first.GPUs[7].NVLink == nil || second.GPUs[7].NVLink != nil {
-		t.Error("links are to be told in the first poll, and not in the second")
+	lib := opened(t, "hgx-h100")
+	g := newGPU(0)
+	for _, slow := range []bool{true, false, false, true} {
+		g.due = slow
+		if g.last = g.query(lib).ask(); (g.last.NVLink != nil) != slow {
+			t.Errorf("a slow poll: %t, and it tells of links: %t", slow, g.last.NVLink != nil)
+		}
 	}
+}
+
+// opened is the simulated library, opened in this process.
+func opened(t testing.TB, profile string) library {
+	n, err := node.New(t.TempDir(), profile)
+	must(t, err)
+	name, value, _ := strings.Cut(n.Env("")[0], "=")
+	t.Setenv(name, value)
+	lib := driver.New(driver.WithLibraryPath(filepath.Join(simulated(t), "libnvidia-ml.so.1")))
+	s, failed := openLibrary(lib, &track{})
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	t.Cleanup(func() { lib.Shutdown() })
+	return s.library
 }
 
 // BenchmarkLinks is what the links of eight GPUs with eighteen each cost in one
@@ -127,24 +143,15 @@ func TestLinksOfOnePoll(t *testing.T) {
 func BenchmarkLinks(b *testing.B) {
 	for _, profile := range []string{"hgx-h100", "hgx-b200"} {
 		b.Run(profile, func(b *testing.B) {
-			n, err := node.New(b.TempDir(), profile)
-			must(b, err)
-			name, value, _ := strings.Cut(n.Env("")[0], "=")
-			b.Setenv(name, value)
-			lib := driver.New(driver.WithLibraryPath(filepath.Join(simulated(b), "libnvidia-ml.so.1")))
-			s, failed := openLibrary(lib, &track{})
-			if failed != nil {
-				b.Fatal(failed)
-			}
-			defer lib.Shutdown()
-			gpus := make([]*gpu, s.count)
+			lib := opened(b, profile)
+			gpus := make([]*gpu, 8)
 			for i := range gpus {
 				gpus[i] = newGPU(i)
 			}
 			inv := nvml.Inventory{GPUs: make([]nvml.GPU, len(gpus))}
 			ask := func() {
 				for i, g := range gpus {
-					q := g.query(s.library)
+					q := g.query(lib)
 					if !q.find() {
 						b.Fatal(q.found.Error)
 					}
@@ -153,13 +160,13 @@ func BenchmarkLinks(b *testing.B) {
 				}
 			}
 			ask()
-			s.calls.take()
+			lib.calls.take()
 			b.ReportAllocs()
 			for b.Loop() {
 				ask()
 			}
 			calls := 0
-			for _, c := range s.calls.take() {
+			for _, c := range lib.calls.take() {
 				calls += c.Count
 			}
 			var line counter
