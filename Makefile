@@ -30,7 +30,7 @@ sim: deps ## build/sim: the simulated node's driver library
 	@$(MAKE) --no-print-directory -C sim OUT='$(CURDIR)/build/sim'
 
 .PHONY: cluster
-cluster: deps ## etcd and kube-apiserver for the tests, into the cache (4 to 8 minutes, once)
+cluster: deps ## etcd, kube-apiserver, kube-scheduler for the tests, into the cache (5 to 9 minutes, once)
 	@echo "cluster: in $$(test/cluster/build.sh)"
 
 .PHONY: demo

@@ -25,14 +25,21 @@ const (
 	Restarted
 	// Unreadable: the counters answered before and answer with an error now.
 	Unreadable
+	// PagesPending: pages wait for the driver to be loaded again to be retired.
+	PagesPending
+	// PagesExhausted: too many pages are retired; the GPU is to be replaced.
+	PagesExhausted
 )
 
 // Reading is what one poll says of a GPU's memory. A nil pointer is unknown.
 type Reading struct {
 	// Corrected and Uncorrected are the volatile counts, DRAM and SRAM together.
 	Corrected, Uncorrected *uint64
-	// Threshold, Pending and Failed are the driver's flags.
+	// Threshold, Pending and Failed are the driver's flags. Pending is of rows,
+	// or of pages where Retired is known.
 	Threshold, Pending, Failed *bool
+	// Retired is page retirement; nil where the GPU remaps rows instead.
+	Retired *Retired
 	// LowBanks counts banks with few or no spare rows left.
 	LowBanks *int
 	// Error says that the counters answered with an error, which a card without
@@ -48,6 +55,7 @@ type GPU struct {
 	Corrected   Counter
 	Uncorrected Counter
 	Storm       Storm
+	Pages       Pages
 	// Answered says that the counters have answered once.
 	Answered bool
 	// Calm is for how long the GPU has computed since the last storm; At is the
@@ -68,7 +76,14 @@ func (g *GPU) Read(now time.Time, r Reading) Finding {
 	} else if grown, _, ok := g.Uncorrected.Read(now, *r.Uncorrected); ok && grown > 0 {
 		found |= NewDoubleBit
 	}
-	for flag, f := range map[*bool]Finding{r.Threshold: SRAMThreshold, r.Pending: RowsPending, r.Failed: RowsFailed} {
+	pending := RowsPending
+	if r.Retired != nil {
+		pending = PagesPending
+		if g.Pages.Read(now, *r.Retired) {
+			found |= PagesExhausted
+		}
+	}
+	for flag, f := range map[*bool]Finding{r.Threshold: SRAMThreshold, r.Pending: pending, r.Failed: RowsFailed} {
 		if flag != nil && *flag {
 			found |= f
 		}

@@ -100,7 +100,7 @@ func TestGapIsNoRate(t *testing.T) {
 }
 
 func TestFindings(t *testing.T) {
-	yes, no, two, none := true, false, 2, 0
+	yes, no, two, many, none := true, false, 2, MaxPages, 0
 	zero, one := uint64(0), uint64(1)
 	for _, c := range []struct {
 		name        string
@@ -113,6 +113,8 @@ func TestFindings(t *testing.T) {
 		{"the SRAM threshold", Reading{}, Reading{Threshold: &yes}, SRAMThreshold},
 		{"rows pending", Reading{}, Reading{Pending: &yes, Failed: &no}, RowsPending},
 		{"rows failed", Reading{}, Reading{Pending: &no, Failed: &yes}, RowsFailed},
+		{"pages pending", Reading{}, Reading{Pending: &yes, Retired: &Retired{DoubleBit: &two}}, PagesPending},
+		{"pages exhausted", Reading{}, Reading{Pending: &no, Retired: &Retired{DoubleBit: &many}}, PagesExhausted},
 		{"few spare rows", Reading{}, Reading{LowBanks: &two}, SparesLow},
 		{"spare rows enough", Reading{}, Reading{LowBanks: &none}, 0},
 		{"an error where there were values", Reading{Corrected: &zero}, Reading{Error: true}, Unreadable},

@@ -1,6 +1,11 @@
 package fault
 
-import "github.com/gpuhealthd/gpuhealthd/ecc"
+import (
+	"slices"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/ecc"
+)
 
 // cure is the evidence that ends the episode. One whose line or arbiter asked
 // for more than its class does ends as what was asked for: a reset, and not
@@ -41,6 +46,24 @@ func (c Cure) byBoot() bool {
 	case CurePerson, CureCalm, CureQuiet:
 	}
 	return false
+}
+
+// byReset says whether a reset of the GPU is the cure, as far as can be known
+// before the driver is asked again.
+func (c Cure) byReset() bool {
+	return c == CureReset || c == CureAnswersOrReset || c == CureRemapped
+}
+
+// repaired takes the reset of GPUs for the cure of what a reset cures. What the
+// driver says next outranks that: a row that is still pending, or a recovery
+// action that it still asks for.
+func (j *Judge) repaired(now time.Time, r Repaired) {
+	for _, e := range j.open {
+		reset := slices.ContainsFunc(r.GPUs, func(d Device) bool { return d.PCI == e.PCI })
+		if reset && e.cure().byReset() && !e.Class.IsSXid() && e.Cured.IsZero() {
+			e.Cured, e.Clean = now, 0
+		}
+	}
 }
 
 // end says what ended the episode.

@@ -21,9 +21,10 @@ func (d Device) String() string {
 	return d.UUID + " (" + d.PCI.String() + ")"
 }
 
-func sortDevices(ds []Device) {
-	slices.SortFunc(ds, func(a, b Device) int { return comparePCI(a.PCI, b.PCI) })
-}
+// Compare orders devices by address.
+func (d Device) Compare(o Device) int { return comparePCI(d.PCI, o.PCI) }
+
+func sortDevices(ds []Device) { slices.SortFunc(ds, Device.Compare) }
 
 func comparePCI(a, b xidparse.PCI) int {
 	switch {

@@ -61,9 +61,11 @@ type episode struct {
 	Peak float64 `json:",omitempty"`
 	// Polled says that polls have found it, and not the kernel log alone.
 	Polled bool `json:",omitempty"`
+	// Aside is the call that did not return while polls did, empty for none.
+	Aside string `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
-	// Rebooted says that the host was booted anew since it opened.
+	// Rebooted says that the host was booted anew since it was seen last.
 	Rebooted bool
 	// Cured is when the evidence of the cure came, zero before; Clean counts
 	// the clean polls since.
@@ -118,9 +120,16 @@ func (e *episode) key() key { return key{e.PCI, e.Class} }
 func (e *episode) add(now time.Time, text string) {
 	e.Count++
 	e.Last = now
-	e.Cured, e.Clean = time.Time{}, 0
+	e.Cured, e.Clean, e.Rebooted = time.Time{}, 0, false
 	if len(e.Evidence) < evidenceLines && text != "" {
 		e.Evidence = append(e.Evidence, text)
+	}
+}
+
+// explain says what polls have seen, where nothing said it before.
+func (e *episode) explain(text string) {
+	if len(e.Evidence) == 0 && text != "" {
+		e.Evidence = []string{text}
 	}
 }
 

@@ -92,7 +92,8 @@ func (p *player) inventory(sick, how int) Inventory {
 		g := healthyGPU(pci, i)
 		if i == sick {
 			how := []string{"ok", "lost", "failed", fmt.Sprintf("recovery:%d", how), "pending", "remap-failed", "gone",
-				fmt.Sprintf("corrected:%d", 1000*how), "uncorrected:3", "sram", "ecc-error", "hot", "width:8"}[how%13]
+				fmt.Sprintf("corrected:%d", 1000*how), "uncorrected:3", "sram", "ecc-error", "hot", "width:8",
+				"unknown:temp", fmt.Sprintf("retired:%d", how), fmt.Sprintf("temp:%d", how), fmt.Sprintf("replays:%d", how*how)}[how%17]
 			if how == "gone" {
 				continue
 			}

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -8,22 +9,28 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
-// findings gives what a poll shows of a GPU's memory its class.
+// findings gives what a poll shows of a GPU's memory its class, and words where
+// those of the class do not fit.
 var findings = []struct {
 	found ecc.Finding
 	class Class
+	text  string
 }{
-	{ecc.RowsFailed, RemapFailed},
-	{ecc.RowsPending, RemapPending},
-	{ecc.NewDoubleBit, XID48},
-	{ecc.StormRages, ECCStorm},
-	{ecc.SRAMThreshold, SRAMThreshold},
-	{ecc.SparesLow, SparesLow},
-	{ecc.Unreadable, ECCUnreadable},
+	{ecc.RowsFailed, RemapFailed, ""},
+	{ecc.PagesExhausted, RemapFailed, "page retirement: too many pages are retired"},
+	{ecc.RowsPending, RemapPending, ""},
+	{ecc.PagesPending, RemapPending, "page retirement: a page is pending"},
+	{ecc.NewDoubleBit, XID48, ""},
+	{ecc.StormRages, ECCStorm, ""},
+	{ecc.SRAMThreshold, SRAMThreshold, ""},
+	{ecc.SparesLow, SparesLow, ""},
+	{ecc.Unreadable, ECCUnreadable, ""},
 }
 
-// memory judges what one poll says of a GPU's memory.
-func (j *Judge) memory(now time.Time, d *device, g GPUState) {
+// memory judges what one poll says of a GPU's memory. That no GPU answers for it
+// is no GPU's fault.
+func (j *Judge) memory(now time.Time, d *device, g GPUState, none bool) {
+	g.Memory.Error = g.Memory.Error && !none
 	found := d.Memory.Read(now, g.Memory)
 	if found&ecc.Restarted != 0 {
 		j.counted(now, g.PCI)
@@ -31,6 +38,7 @@ func (j *Judge) memory(now time.Time, d *device, g GPUState) {
 	for _, f := range findings {
 		if found&f.found != 0 {
 			e := j.shown(now, g.PCI, f.class)
+			e.explain(f.text)
 			if f.class == ECCStorm {
 				e.worst(d.Memory.Storm.Peak)
 			}
@@ -61,14 +69,18 @@ func (e *episode) worst(perSecond float64) {
 func (j *Judge) slowdown(now time.Time, d *device, g GPUState) {
 	busy := g.Memory.Busy != nil && *g.Memory.Busy
 	narrow := busy && (g.Width > 0 && g.Width < g.MaxWidth || g.Generation > 0 && g.Generation < g.MaxGeneration)
-	if d.Hot.read(now, g.Slowed.Thermal) {
-		j.shown(now, g.PCI, Thermal)
+	limit := g.Heat.limit()
+	if d.Hot.read(now, g.Slowed.Thermal || limit != "") {
+		j.shown(now, g.PCI, Thermal).explain(cmp.Or(limit, "its clocks are held down"))
 	}
 	if d.Braked.read(now, g.Slowed.PowerBrake) {
 		j.shown(now, g.PCI, PowerBrake)
 	}
 	if d.Narrow.read(now, narrow) {
-		j.shown(now, g.PCI, PCIeDegraded)
+		j.shown(now, g.PCI, PCIeDegraded).explain(fmt.Sprintf("%d of %d lanes, generation %d of %d", g.Width, g.MaxWidth, g.Generation, g.MaxGeneration))
+	}
+	if many := d.Replays.read(now, g.Replays); many != "" {
+		j.shown(now, g.PCI, PCIeDegraded).explain(many)
 	}
 }
 

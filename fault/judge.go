@@ -60,12 +60,15 @@ type Judge struct {
 	open    map[key]*episode
 	past    map[key]past
 	devices map[xidparse.PCI]*device
-	// hangs counts polls in a row in which no call came back at all.
-	hangs int
+	// hangs counts polls in a row in which no call came back at all, asides those
+	// in which one beside them did not, mutes those in which no GPU told a value.
+	hangs, asides, mutes int
 	// short counts polls in a row that listed fewer GPUs than expected.
 	short int
 	// now is what the verdicts of the moment are made from.
 	now present
+	// links is how the NVLinks are as a whole.
+	links LinkState
 	// reported is who is wired to whom, as the node says; nil before it has.
 	reported *nvlink.Topology
 	// switchless says that the fabric manager found no switch, in its present life.
@@ -91,11 +94,14 @@ type device struct {
 	Word uint64
 	// Places are the parts of the GPU that programs' faults have blamed.
 	Places map[string][]job `json:",omitempty"`
+	// Had are the values that the GPU has told in this boot.
+	Had map[string]bool `json:",omitempty"`
 	// Lost and Hung count polls in a row, State is the last poll's. They are not
 	// saved: the present is asked again.
 	Lost int `json:"-"`
 	Hung int `json:"-"`
-	// Failing counts polls in a row that the driver answered with an error.
+	// Failing counts polls in a row that the driver answered with an error, for
+	// the GPU or for a value that it told before.
 	Failing int       `json:"-"`
 	State   *GPUState `json:"-"`
 	// Missing counts polls in a row in which the bus listed the GPU and the
@@ -108,6 +114,7 @@ type device struct {
 	// They begin anew with the agent, which errs on the careful side.
 	Memory              ecc.GPU   `json:"-"`
 	Hot, Braked, Narrow sustained `json:"-"`
+	Replays             replays   `json:"-"`
 }
 
 // New makes a judge with nothing open.
@@ -139,6 +146,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.opinion(now, f)
 	case Released:
 		j.released(f.ID)
+	case Repaired:
+		j.repaired(now, f)
 	case Service:
 		j.service(now, f.Event)
 	case Gap:

@@ -152,8 +152,12 @@ const (
 	LinksGood
 )
 
-// Links says how the NVLinks are, as far as no open episode says otherwise.
-func (j *Judge) Links() LinkState {
+// Links says how the NVLinks are, as far as no open episode says otherwise. It is
+// remembered over a restart until the next reading.
+func (j *Judge) Links() LinkState { return j.links }
+
+// sumLinks sums the GPUs up.
+func (j *Judge) sumLinks() LinkState {
 	state, any, told := LinksGood, false, false
 	for _, d := range j.devices {
 		if d.State == nil || d.State.Lost {

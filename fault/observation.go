@@ -46,6 +46,9 @@ type Inventory struct {
 	// Driver is its version; empty is unknown.
 	Driver string
 	GPUs   []GPUState
+	// Stuck is a call that does not return while the polls do, such as one that
+	// waits for events; nil is none.
+	Stuck *Hung
 	// Bus is what the PCI bus lists; nil is unknown.
 	Bus []BusDevice
 }
@@ -66,11 +69,18 @@ type GPUState struct {
 	NVLink *nvlink.Reading
 	// Processes is how many programs use the GPU, nil when not known.
 	Processes *int
+	// Answers has the values that the GPU was asked for: true where it told, false
+	// where NVML's answer was "Unknown Error". What it does not support, or failed
+	// otherwise, is not in it.
+	Answers map[string]bool
 	// Slowed is why the clocks are held down.
 	Slowed Slowdown
+	Heat   Heat
 	// Width and Generation are of the PCIe link as it is, MaxWidth and
 	// MaxGeneration as it could be; 0 is unknown.
 	Width, MaxWidth, Generation, MaxGeneration int
+	// Replays counts the packets that the link sent again; nil is unknown.
+	Replays *uint64
 }
 
 // Slowdown is why a GPU's clocks are held down, as far as that is a fault.
@@ -108,6 +118,10 @@ type Blind struct {
 // episode with this ID.
 type Released struct{ ID string }
 
+// Repaired says that GPUs were reset, by whoever did it. That the host was
+// rebooted is a Boot.
+type Repaired struct{ GPUs []Device }
+
 func (Heard) isFact()     {}
 func (Boot) isFact()      {}
 func (Service) isFact()   {}
@@ -116,3 +130,4 @@ func (Inventory) isFact() {}
 func (Hung) isFact()      {}
 func (Blind) isFact()     {}
 func (Released) isFact()  {}
+func (Repaired) isFact()  {}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -18,8 +19,9 @@ func (j *Judge) booted(now time.Time, id string) {
 				e.Cured = now
 			}
 		}
+		j.links = LinksUnknown
 		for _, d := range j.devices {
-			d.Arbiter, d.Lost, d.Hung, d.State = -1, 0, 0, nil
+			d.Arbiter, d.Lost, d.Hung, d.State, d.Had = -1, 0, 0, nil, nil
 			d.Links.retrain(now)
 			d.Links.last, d.Links.down = nil, nil
 		}
@@ -39,14 +41,14 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	}
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})
 	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
-	if answered(inv) {
-		j.seen(now, key{xidparse.PCI{}, DriverHung})
-	}
+	j.aside(now, inv)
 	j.running()
+	none := j.nowhere(inv)
+	j.mute(now, none)
 	listed := map[xidparse.PCI]bool{}
 	for _, g := range inv.GPUs {
 		listed[g.PCI] = true
-		j.poll(now, g)
+		j.poll(now, g, none)
 	}
 	for pci, d := range j.devices {
 		if !listed[pci] && d.State != nil {
@@ -54,6 +56,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		}
 	}
 	j.nvlinks(now, inv)
+	j.links = j.sumLinks()
 	j.bus(now, inv, listed)
 	for _, e := range j.open {
 		j.confirm(e)
@@ -92,8 +95,8 @@ func (j *Judge) Blind() bool {
 	return e != nil && e.Cured.IsZero()
 }
 
-// poll judges what one poll says of one GPU.
-func (j *Judge) poll(now time.Time, g GPUState) {
+// poll judges what one poll says of one GPU; none are the values that no GPU told.
+func (j *Judge) poll(now time.Time, g GPUState, none map[string]bool) {
 	d := j.device(g.PCI)
 	if g.UUID != "" {
 		j.replaced(g.PCI, d, g.UUID)
@@ -109,12 +112,12 @@ func (j *Judge) poll(now time.Time, g GPUState) {
 		j.failing(now, d, g)
 		return
 	}
-	d.Failing = 0
 	d.Hung = 0
 	if g.Recovery != nil && (*g.Recovery != recoverNone || now.Sub(d.Told) > j.cfg.Fresh) {
 		j.arbiter(now, Observation{}, g.PCI, *g.Recovery, "")
 	}
-	j.memory(now, d, g)
+	j.answers(now, d, g, none)
+	j.memory(now, d, g, none[eccAnswer])
 	j.slowdown(now, d, g)
 	for _, e := range j.open {
 		if e.PCI == g.PCI && !e.Class.IsSXid() {
@@ -138,6 +141,7 @@ func (j *Judge) replaced(pci xidparse.PCI, d *device, uuid string) {
 			delete(j.past, k)
 		}
 	}
+	d.Had, d.Memory, d.Replays = nil, ecc.GPU{}, replays{}
 }
 
 // failing counts a poll that the driver answered for one GPU with an error.
@@ -160,7 +164,7 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 	case CureReset:
 		cured = e.Rebooted || !e.Cured.IsZero()
 	case CureAnswers, CureAnswersOrReset:
-		cured = g.Recovery == nil || *g.Recovery == recoverNone
+		cured = (g.Recovery == nil || *g.Recovery == recoverNone) && !j.unanswered(e, g)
 	case CureRemapped:
 		cured = g.Memory.Pending != nil && !*g.Memory.Pending
 	case CureSteady:
@@ -224,16 +228,28 @@ func (j *Judge) hung(now time.Time, h Hung) {
 	}
 }
 
+// aside judges a call beside the polls that does not return. While they come
+// back, the GPUs can be asked: that is for a person, and no reason to reboot.
+func (j *Judge) aside(now time.Time, inv Inventory) {
+	if inv.Stuck == nil {
+		j.asides = 0
+		if answered(inv) {
+			j.seen(now, key{xidparse.PCI{}, DriverHung})
+		}
+		return
+	}
+	if j.asides++; j.asides >= hungLimit {
+		j.shown(now, xidparse.PCI{}, DriverHung).Aside = inv.Stuck.Call
+	}
+}
+
 // blind judges a driver that cannot be asked: nobody's hardware is blamed.
 func (j *Judge) blind(now time.Time, b Blind) {
 	c := AgentBlind
 	if b.Mismatch {
 		c = DriverMismatch
 	}
-	e := j.shown(now, xidparse.PCI{}, c)
-	if len(e.Evidence) == 0 {
-		e.Evidence = []string{b.Why}
-	}
+	j.shown(now, xidparse.PCI{}, c).explain(b.Why)
 }
 
 // shown opens or goes on with an episode that a poll shows. What is seen now
@@ -261,7 +277,8 @@ func (j *Judge) confirms(e *episode) bool {
 	}
 	switch e.Class {
 	case XID64, RemapFailed:
-		return d.State.Memory.Failed != nil && *d.State.Memory.Failed
+		m := d.State.Memory
+		return m.Failed != nil && *m.Failed || m.Retired != nil && m.Retired.Exhausted()
 	case RemapPending:
 		return d.State.Memory.Pending != nil && *d.State.Memory.Pending
 	}

@@ -23,6 +23,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	if w := j.devices[e.PCI].witness(); w != "" && (e.Class == XID79 || e.Class == GPULost) {
 		why = append(why, w)
 	}
+	why = append(why, refineSeen(e)...)
 	why = append(why, refineMemory(e, &v)...)
 	why = append(why, refineAskers(e)...)
 	why = append(why, refineSuspect(e, &v)...)
@@ -38,10 +39,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		if e.Class == GPUCountShort {
 			why = []string{"the driver lists fewer GPUs than the node must have"}
 		}
-		if e.Class == GSPTimeout || e.Class == DriverHung && !e.Polled {
-			v.Action, v.Hard, v.Drain, v.Diag = Hold, false, DrainNever, 0
-			why = append(why, "the text names no GPU, and none is guessed")
-		}
+		why = append(why, refineNameless(e, &v)...)
 	}
 	if e.Repeat && (v.Action == Reset || v.Action == Reboot) {
 		why = append(why, "the same was repaired here before")
@@ -78,6 +76,8 @@ func (e *episode) title() string {
 		return "a page waits to be retired, as before Ampere"
 	case e.Class == XID64 && e.retires():
 		return "page retirement failed, as before Ampere"
+	case e.Class == RemapFailed && e.retires():
+		return "too many pages are retired, as before Ampere"
 	case e.Link5 != nil && e.Link5.BitErrors:
 		return "NVLink 5: a link sees bit errors"
 	}
@@ -88,6 +88,30 @@ func (e *episode) title() string {
 // Ampere have in place of row remapping.
 func (e *episode) retires() bool {
 	return len(e.Evidence) > 0 && strings.Contains(strings.ToLower(e.Evidence[0]), "page retirement")
+}
+
+// refineNameless holds what no GPU can be blamed for.
+func refineNameless(e *episode, v *Verdict) []string {
+	why := "the text names no GPU, and none is guessed"
+	switch {
+	case e.Class == GPUFailed:
+		why = "on every GPU, and none is blamed"
+	case e.Class == DriverHung && !e.Polled && e.Aside != "":
+		why = e.Aside + ", while the polls go on"
+	case e.Class != GSPTimeout && (e.Class != DriverHung || e.Polled):
+		return nil
+	}
+	v.Action, v.Later, v.Hard, v.Drain, v.Diag = Hold, None, false, DrainNever, 0
+	return []string{why}
+}
+
+// refineSeen tells what polls have seen, where the class has several ways.
+func refineSeen(e *episode) []string {
+	switch e.Class {
+	case Thermal, PCIeDegraded, GPUFailed:
+		return e.Evidence[:min(1, len(e.Evidence))]
+	}
+	return nil
 }
 
 const inSRAM = "in SRAM, where nothing can be remapped"

@@ -32,12 +32,15 @@ import (
 //	+0s   bus ADDRESS=DRIVER[,dead]…   what the PCI bus lists, for poll
 //	+0s   expect N                how many GPUs the node must have; comes first
 //	+5s   poll [ADDRESS=STATE…]   lost, failed, recovery:N, … (see set)
-//	+5s   polls N EVERY [ADDRESS=STATE…]   N polls alike
+//	+5s   polls N EVERY [ADDRESS=STATE…]   N polls alike; the address may be all,
+//	                              and aside:CALL is a call beside the polls that
+//	                              does not return
 //	+0s   nvlink GENERATION LINKS hgx|rack|none   what the GPUs' NVLinks are like
 //	                              (see setLink for the states of a poll)
 //	+5s   hung ADDRESS CALL       a call past its deadline
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
 //	+5s   released ID             a person put the node back to service
+//	+5s   reset ADDRESS…          somebody has reset the GPUs
 //	+5s   replaced                other GPUs sit at the same addresses
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
@@ -148,6 +151,12 @@ func (s *stage) do(n int, word, text string) {
 		s.step(Observation{Fact: Blind{Why: text, Mismatch: word == "mismatch"}})
 	case "released":
 		s.step(Observation{Fact: Released{ID: text}})
+	case "reset":
+		var r Repaired
+		for _, a := range strings.Fields(text) {
+			r.GPUs = append(r.GPUs, Device{PCI: s.pci(n, a)})
+		}
+		s.step(Observation{Fact: r})
 	case "replaced":
 		s.swapped++
 	case "tick":
@@ -180,7 +189,15 @@ func (s *stage) inventory(n int, text string) Inventory {
 	state := map[xidparse.PCI]string{}
 	for _, f := range strings.Fields(text) {
 		address, what, _ := strings.Cut(f, "=")
-		state[s.pci(n, address)] = what
+		if call, aside := strings.CutPrefix(f, "aside:"); aside {
+			inv.Stuck = &Hung{Call: call, For: 10 * time.Second}
+		} else if address == "all" {
+			for _, p := range s.gpus {
+				state[p] = what
+			}
+		} else {
+			state[s.pci(n, address)] = what
+		}
 	}
 	for i, p := range s.gpus {
 		g := healthyGPU(p, i+10*s.swapped)
@@ -204,9 +221,12 @@ func (s *stage) inventory(n int, text string) Inventory {
 
 func healthyGPU(p xidparse.PCI, i int) GPUState {
 	none, no, zero, busy, banks := 0, false, uint64(0), true, 0
+	cool, slowdown, shutdown, margin := 40, 87, 92, 47
 	return GPUState{Device: Device{PCI: p, UUID: fmt.Sprintf("GPU-%d", i)}, Recovery: &none,
-		Memory: ecc.Reading{Corrected: &zero, Uncorrected: &zero, Threshold: &no, Pending: &no, Failed: &no, LowBanks: &banks, Busy: &busy},
-		Width:  16, MaxWidth: 16, Generation: 5, MaxGeneration: 5}
+		Memory:  ecc.Reading{Corrected: &zero, Uncorrected: &zero, Threshold: &no, Pending: &no, Failed: &no, LowBanks: &banks, Busy: &busy},
+		Answers: map[string]bool{"remap": true, "temp": true, "power": true},
+		Heat:    Heat{GPU: &cool, Slowdown: &slowdown, Shutdown: &shutdown, Margin: &margin},
+		Width:   16, MaxWidth: 16, Generation: 5, MaxGeneration: 5, Replays: &zero}
 }
 
 // set puts a GPU into a state; false where there is no such state.
@@ -215,6 +235,20 @@ func set(g *GPUState, what string) bool {
 	number, _ := strconv.Atoi(text)
 	count, yes := uint64(number), true
 	switch word {
+	case "unknown":
+		g.Answers[text] = false
+	case "no-answer":
+		delete(g.Answers, text)
+	case "retired":
+		g.Memory.Failed, g.Memory.Retired = nil, &ecc.Retired{DoubleBit: &number}
+	case "temp":
+		g.Heat.GPU = &number
+	case "margin":
+		g.Heat = Heat{Margin: &number}
+	case "no-temp":
+		g.Heat.GPU = nil
+	case "replays":
+		g.Replays = &count
 	case "", "ok":
 	case "lost":
 		g.Lost = true

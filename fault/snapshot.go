@@ -17,6 +17,8 @@ type snapshot struct {
 	Driver int
 	// Switchless is as in Judge.
 	Switchless bool `json:",omitempty"`
+	// Links is how the NVLinks were.
+	Links LinkState `json:",omitempty"`
 	// Reported is who is wired to whom, as the node said last.
 	Reported *nvlink.Topology `json:",omitempty"`
 	Open     []*episode
@@ -37,7 +39,7 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links}
 	for _, e := range j.ordered() {
 		s.Open = append(s.Open, e)
 		s.Said = append(s.Said, e.said)
@@ -68,6 +70,7 @@ func Restore(cfg Config, data []byte) (*Judge, error) {
 	}
 	j := New(cfg)
 	j.boot, j.serial, j.driver, j.switchless, j.reported = s.Boot, s.Serial, s.Driver, s.Switchless, s.Reported
+	j.links = s.Links
 	for i, e := range s.Open {
 		if i < len(s.Said) {
 			e.said = s.Said[i]

@@ -1,6 +1,7 @@
 package remediate
 
 import (
+	"context"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -64,12 +65,18 @@ const (
 	Aborted Result = "aborted"
 )
 
+// Owe writes down what a deed will have to put back. It returns nil once that is
+// on disk; before, nothing may be changed.
+type Owe func(ctx context.Context, undo string) error
+
 // Outcome is the end of a deed.
 type Outcome struct {
 	Deed   string `json:"deed"`
 	Result Result `json:"result"`
 	// Text says why, in words for a person.
 	Text string `json:"text,omitempty"`
+	// Owed is what could not be put back.
+	Owed []string `json:"owed,omitempty"`
 	// Holders are those in the way of a reset.
 	Holders []Holder `json:"holders,omitempty"`
 }
@@ -84,6 +91,9 @@ type Holder struct {
 	// Pod is namespace/name, empty for a process outside any pod, or one whose pod
 	// is not known.
 	Pod string `json:"pod,omitempty"`
+	// Stuck: the process was killed and cannot end, since a thread of it waits in
+	// the kernel. A reset would wait as well; only a reboot ends it.
+	Stuck bool `json:"stuck,omitempty"`
 }
 
 // Occupancy is who holds which GPU, as far as can be known.

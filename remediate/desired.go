@@ -28,13 +28,17 @@ func (p *Plan) Desired() Desired {
 			d.Unseen = append(d.Unseen, i.Verdict.ID)
 		}
 		if i.holds() && d.Note == nil {
-			d.Quarantine = true
+			d.Quarantine, d.Keep = true, p.policy.KeepFromAutoscaler
 			d.Note = note(i)
 		}
 	}
-	if p.sources.Polled && p.sources.Blind == "" {
+	switch {
+	case p.sources.Blind != "":
+	case p.sources.Polled:
 		healthy := p.healthy()
 		d.GPUsHealthy = &healthy
+	default:
+		d.GPUsHealthy = p.state.Healthy
 	}
 	return d
 }
@@ -95,7 +99,7 @@ func (p *Plan) nvlinkCondition() Condition {
 			return broken(i.Verdict)
 		}
 	}
-	if p.sources.Polled && p.sources.Blind == "" {
+	if p.sources.Blind == "" {
 		switch p.sources.Links {
 		case fault.LinksNone:
 			return Condition{"Unknown", "NoNVLink", "no GPU has an NVLink"}

@@ -44,6 +44,16 @@ const (
 	Covered StepStatus = "covered"
 	// Withdrawn: not wanted any more.
 	Withdrawn StepStatus = "withdrawn"
+	// Planned: the agent does it itself, once it may.
+	Planned StepStatus = "planned"
+	// UnderWay: a deed of the agent's is about it.
+	UnderWay StepStatus = "under-way"
+	// Overdue: a drain has had its time, and is tried again after as long a time.
+	Overdue StepStatus = "overdue"
+	// Blocked: somebody who does not go holds a GPU.
+	Blocked StepStatus = "blocked"
+	// Fruitless: tried, and it did not work, or nobody knows whether it did.
+	Fruitless StepStatus = "fruitless"
 )
 
 // Step is one step of an incident's plan.
@@ -51,6 +61,9 @@ type Step struct {
 	Kind   StepKind   `json:"kind"`
 	Status StepStatus `json:"status"`
 	Since  time.Time  `json:"since"`
+	// Tries counts the drains of the agent's own, since the last that was another
+	// or succeeded.
+	Tries int `json:"tries,omitempty"`
 }
 
 // Incident is one fault that the plan follows, from its first verdict to its
@@ -67,8 +80,30 @@ type Incident struct {
 	// Adopted: the Node's mark told of it, and nothing else.
 	Adopted bool   `json:"adopted,omitempty"`
 	Steps   []Step `json:"steps,omitempty"`
-	// Until is when the probation ends.
+	// Since is when the state began. Below mode repair it is kept of a probation
+	// alone.
+	Since time.Time `json:"since,omitzero"`
+	// Until is when the present state's deadline passes: the end of the probation,
+	// and in mode repair that of any state.
 	Until time.Time `json:"until,omitzero"`
+	// Seen is when the Node was seen contained for it, or made anew and not.
+	Seen time.Time `json:"seen,omitzero"`
+	// Settling is until when a repair is given time to be seen to have worked.
+	Settling time.Time `json:"settling,omitzero"`
+	// ForIdle: claimed for an idle window alone, and given back where it is none.
+	ForIdle bool `json:"forIdle,omitempty"`
+	// Pause is until when no idle window is looked for.
+	Pause time.Time `json:"pause,omitzero"`
+	// Forceful: its drain has had its time, and the next one forces.
+	Forceful bool `json:"forceful,omitempty"`
+	// SkipReset: who holds the GPU cannot be made to go, which only a reboot cures.
+	SkipReset bool `json:"skipReset,omitempty"`
+	// Refusals counts the resets that were refused because of a holder.
+	Refusals int `json:"refusals,omitempty"`
+	// Declined are the deeds that there is nobody here to do.
+	Declined []StepKind `json:"declined,omitempty"`
+	// Replacement is what is asked of a person once nothing else has helped.
+	Replacement *Replacement `json:"replacement,omitempty"`
 	// Ended is when it was over.
 	Ended time.Time `json:"ended,omitzero"`
 }
@@ -101,7 +136,7 @@ func (i *Incident) Asks(k StepKind) bool {
 // that was news.
 func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {
 	if have := i.step(k); have != nil {
-		if have.Status == s || have.Status == Done || i.Asks(k) && s == Held {
+		if have.Status == s || have.Status.over() || i.Asks(k) && s == Held {
 			return false
 		}
 		have.Status, have.Since = s, now
@@ -110,6 +145,32 @@ func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {
 	i.Steps = append(i.Steps, Step{Kind: k, Status: s, Since: now})
 	slices.SortStableFunc(i.Steps, func(a, b Step) int { return a.Kind.order() - b.Kind.order() })
 	return true
+}
+
+// over says whether a step has been taken, whatever came of it.
+func (s StepStatus) over() bool { return s == Done || s == Fruitless }
+
+// waits says whether a step is wanted and not taken.
+func (s StepStatus) waits() bool {
+	return slices.Contains([]StepStatus{Requested, WhenIdle, Held, Planned, UnderWay, Overdue, Blocked}, s)
+}
+
+// mark sets a step's status, whatever it was.
+func (i *Incident) mark(now time.Time, k StepKind, s StepStatus) {
+	if have := i.step(k); have == nil {
+		i.want(now, k, s)
+	} else if have.Status != s {
+		have.Status, have.Since = s, now
+	}
+}
+
+// withdraw drops the steps that have not been taken.
+func (i *Incident) withdraw(now time.Time) {
+	for n := range i.Steps {
+		if !i.Steps[n].Status.over() {
+			i.Steps[n].Status, i.Steps[n].Since = Withdrawn, now
+		}
+	}
 }
 
 // requests gives the steps that a verdict asks of others, in order.
@@ -135,7 +196,7 @@ func requests(v fault.Verdict) []StepKind {
 // next names the first step that is still wanted, for the mark on the Node.
 func (i *Incident) next() string {
 	for _, s := range i.Steps {
-		if s.Kind != StepCordon && (s.Status == Requested || s.Status == WhenIdle || s.Status == Held) {
+		if s.Kind != StepCordon && s.Status.waits() {
 			return string(s.Kind) + "-" + string(s.Status)
 		}
 	}
@@ -146,5 +207,6 @@ func (i *Incident) next() string {
 func (i *Incident) clone() Incident {
 	c := *i
 	c.Steps = slices.Clone(i.Steps)
+	c.Declined = slices.Clone(i.Declined)
 	return c
 }

@@ -50,6 +50,9 @@ type Note struct {
 	Action string    `json:"action"`
 	Step   string    `json:"step"`
 	Owner  Owner     `json:"owner,omitempty"`
+	// Kept are the autoscalers' annotations that were set with this mark, and go
+	// with it.
+	Kept []string `json:"kept,omitempty"`
 }
 
 // Condition is one node condition of ours.
@@ -76,6 +79,8 @@ type Desired struct {
 	Domain string `json:"domain,omitempty"`
 	// Quarantine asks for cordon, taint and mark.
 	Quarantine bool `json:"quarantine"`
+	// Keep asks autoscalers to let the node be while it is quarantined.
+	Keep bool `json:"keep,omitempty"`
 	// Note is the mark to set while an incident is claimed.
 	Note   *Note     `json:"note,omitempty"`
 	GPU    Condition `json:"gpu"`
@@ -94,6 +99,8 @@ type Observed struct {
 	Unschedulable bool   `json:"unschedulable"`
 	Tainted       bool   `json:"tainted"`
 	Note          *Note  `json:"note,omitempty"`
+	// Kept are the autoscalers' annotations that stand there, whoever set them.
+	Kept map[string]string `json:"kept,omitempty"`
 	// Offered is what the device plugin makes of the node's GPUs.
 	Offered Offered `json:"offered,omitzero"`
 }

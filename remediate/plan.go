@@ -26,8 +26,11 @@ type Sources struct {
 	// Links is how the NVLinks are.
 	Links fault.LinkState `json:"links,omitempty"`
 	// Store is why nothing can be written down, with the remedy; empty when it
-	// can. Nothing destructive is then asked for.
+	// can. Nothing destructive is then asked for, or begun.
 	Store string `json:"store,omitempty"`
+	// Together are the groups of GPUs that can only be reset as one; a GPU of none
+	// is reset alone.
+	Together [][]fault.Device `json:"together,omitempty"`
 }
 
 // Plan is the state machine over a node's incidents. It is not safe for
@@ -41,8 +44,14 @@ type Plan struct {
 	overruled []string
 	// refused is the day on which a missing right was told last.
 	refused string
-	// unwritten are the requests made since the last Written.
+	// unwritten are the requests made since the last Written, unsaved the deed
+	// that was begun since; empty is none.
 	unwritten []request
+	unsaved   string
+	// occupied is who holds the GPUs, by the last that was heard; nil is unknown.
+	occupied *Occupancy
+	// booted says that the running boot is known since the start.
+	booted bool
 }
 
 // request names a step that others are asked for.
@@ -57,6 +66,18 @@ type state struct {
 	History []Incident  `json:"history"`
 	Outbox  []Event     `json:"-"`
 	UID     string      `json:"uid"`
+	// Closed says that the Node was seen cordoned last.
+	Closed bool `json:"closed,omitempty"`
+	// Boot is the running boot's id, empty while it is not known.
+	Boot string    `json:"boot,omitempty"`
+	Deed *underway `json:"deed,omitempty"`
+	// Serial counts the deeds, for their IDs.
+	Serial   int       `json:"serial,omitempty"`
+	Attempts []Attempt `json:"attempts,omitempty"`
+	Emptied  emptied   `json:"emptied,omitzero"`
+	// Healthy is how many GPUs were, nil where that is not known: till the first
+	// poll after a restart it still stands.
+	Healthy *int `json:"healthy,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -79,6 +100,7 @@ func RestorePlan(policy Policy, data []byte, outbox []Event) (*Plan, error) {
 		return nil, fmt.Errorf("read the plan's snapshot: %w", err)
 	}
 	p.state.Outbox = slices.Clone(outbox)
+	p.inherit()
 	return p, nil
 }
 
@@ -99,6 +121,13 @@ func (p *Plan) History() []Incident { return append([]Incident{}, p.state.Histor
 func (p *Plan) Sources(now time.Time, s Sources) {
 	had := p.sources.Store
 	p.sources = s
+	switch {
+	case s.Blind != "":
+		p.state.Healthy = nil
+	case s.Polled:
+		healthy := p.healthy()
+		p.state.Healthy = &healthy
+	}
 	if (had == "") == (s.Store == "") {
 		return
 	}
@@ -108,15 +137,16 @@ func (p *Plan) Sources(now time.Time, s Sources) {
 	} else {
 		p.turned(now, Event{Type: "Normal", Reason: "StoreMended", Message: "the plan is written down again"})
 	}
-	for _, i := range p.state.Open {
+	for _, i := range slices.Clone(p.state.Open) {
 		if i.State != Probation {
 			p.act(now, i)
 		}
 	}
+	p.decide(now)
 }
 
 // Written says that all that the plan holds is on disk.
-func (p *Plan) Written() { p.unwritten = nil }
+func (p *Plan) Written() { p.unwritten, p.unsaved = nil, "" }
 
 // takeBack holds the requests that were to be written when the store broke:
 // nobody has heard of them.
@@ -129,6 +159,7 @@ func (p *Plan) takeBack(now time.Time) {
 		}
 	}
 	p.unwritten = nil
+	p.disown(now)
 }
 
 // Verdict takes in what the judge holds of an episode.
@@ -148,6 +179,9 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 	}
 	before := i.Verdict
 	i.Verdict = v
+	if v.Action > fault.Reset && v.Action != before.Action {
+		i.Settling = time.Time{} // the repair has not helped, or something worse has come
+	}
 	switch {
 	case v.Root != "":
 		p.end(now, i)
@@ -160,6 +194,7 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		}
 	}
 	p.share(now)
+	p.decide(now)
 }
 
 // act claims the node for a verdict that wants that, and records what others
@@ -170,10 +205,8 @@ func (p *Plan) act(now time.Time, i *Incident) {
 		return
 	}
 	if v.Acts() && p.policy.Mode != Observe {
-		i.Claimed = true
-		if i.State = Quarantined; v.Action == fault.Replace {
-			i.State = Failed
-		}
+		i.Claimed, i.ForIdle, i.Adopted = true, false, false
+		p.place(now, i)
 		if i.step(StepCordon) == nil {
 			i.want(now, StepCordon, Pending)
 		}
@@ -182,31 +215,16 @@ func (p *Plan) act(now time.Time, i *Incident) {
 	p.ask(now, i)
 }
 
-// status says how a step may be asked for at present.
-func (p *Plan) status(v fault.Verdict) StepStatus {
-	switch {
-	case p.sources.Store != "":
-		return Held
-	case v.Drain == fault.DrainWhenIdle:
-		return WhenIdle
-	}
-	return Requested
-}
-
 // over begins the probation of an incident that took the node out of service,
 // and ends any other.
 func (p *Plan) over(now time.Time, i *Incident) {
-	for n := range i.Steps {
-		if i.Steps[n].Status != Done {
-			i.Steps[n].Status, i.Steps[n].Since = Withdrawn, now
-		}
-	}
-	if !i.holds() || p.policy.Probation <= 0 {
+	i.withdraw(now)
+	if !i.holds() || p.policy.Probation <= 0 && !p.bound() {
 		p.tell(now, i.Verdict, "Normal", "FaultOver", told(i.Verdict))
 		p.end(now, i)
 		return
 	}
-	i.State, i.Until = Probation, now.Add(p.policy.Probation)
+	i.State, i.Since, i.Until = Probation, now, now.Add(p.policy.Probation)
 	p.tell(now, i.Verdict, "Normal", "ProbationStarted",
 		fmt.Sprintf("%s is over; the node goes back to service after %s without a new fault", i.Verdict.Class, p.policy.Probation))
 }
@@ -227,18 +245,20 @@ func overlap(a, b []fault.Device) bool {
 	})
 }
 
-// Tick ends the probations that have been served. One that was adopted is not
-// served while the driver cannot be asked.
+// Tick ends the probations that have been served, and sees to the deadlines. A
+// probation that was adopted is not served while the driver cannot be asked, and
+// none is while GPUs are reset or the host goes down.
 func (p *Plan) Tick(now time.Time) {
 	for _, i := range slices.Clone(p.state.Open) {
 		if i.Adopted && !p.sees() {
 			i.Until = now.Add(p.policy.Probation)
 		}
-		if i.State == Probation && !now.Before(i.Until) {
+		if i.State == Probation && !now.Before(i.Until) && !p.bound() {
 			p.tell(now, i.Verdict, "Normal", "ProbationServed", string(i.Verdict.Class)+" is over, and the probation is served")
 			p.end(now, i)
 		}
 	}
+	p.decide(now)
 }
 
 // Node takes in what the Node object says. An administrator's uncordon ends
@@ -251,10 +271,13 @@ func (p *Plan) Node(now time.Time, o Observed) {
 	p.adopt(now, o)
 	if p.state.UID != o.UID {
 		for _, i := range p.state.Open {
-			i.Contained = false
+			i.Contained, i.Seen = false, now
 		}
-		p.state.UID = o.UID
 	}
+	if p.state.UID != o.UID || p.state.Closed && !o.Unschedulable {
+		p.state.Emptied = emptied{} // pods may have come
+	}
+	p.state.UID, p.state.Closed = o.UID, o.Unschedulable
 	for _, i := range slices.Clone(p.state.Open) {
 		if !i.holds() {
 			continue
@@ -262,7 +285,9 @@ func (p *Plan) Node(now time.Time, o Observed) {
 		marked := o.Note != nil && o.Note.ID == i.Verdict.ID
 		switch {
 		case o.Unschedulable && o.Note != nil && o.Tainted:
-			i.Contained = true
+			if !i.Contained {
+				i.Contained, i.Seen = true, now
+			}
 			if s := i.step(StepCordon); s != nil && s.Status != Done {
 				s.Status, s.Since = Done, now
 				p.tell(now, i.Verdict, "Warning", "NodeQuarantined", quarantineText(i.Verdict, o.Note.Owner))
@@ -271,16 +296,13 @@ func (p *Plan) Node(now time.Time, o Observed) {
 			p.release(now, i)
 		}
 	}
+	p.decide(now)
 }
 
 // release lets an administrator's uncordon stand for this incident.
 func (p *Plan) release(now time.Time, i *Incident) {
 	i.Released, i.State = true, Suspect
-	for n := range i.Steps {
-		if i.Steps[n].Status != Done {
-			i.Steps[n].Status, i.Steps[n].Since = Withdrawn, now
-		}
-	}
+	i.withdraw(now)
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)

@@ -19,7 +19,8 @@ import (
 // line is a time since the start, a word and its text:
 //
 //	+0s polled ADDRESS…                the driver has answered for these GPUs
-//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [root=ID] [closed] [app]
+//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [closed] [app]
+//	+1s together ADDRESS…              GPUs that can only be reset as one
 //	+1s blind WHY                      the driver cannot be asked any more
 //	+1s store [WHY]                    the store breaks, or is mended
 //	+2s admin cordon|uncordon|recreate|strip   somebody changes the Node
@@ -27,6 +28,9 @@ import (
 //	+9s restart                        the agent is restarted from its snapshot
 //	+9s forget                         the agent is restarted without one
 //	+9s offline|online                 the API server goes away, comes back
+//
+// An address may have a UUID: 0000:3b:00@GPU-1. Mode repair has words of its own:
+// see scenario_repair_test.go.
 //
 // After the lines of one moment the plan is written down, unless the store is
 // broken, and the Node is brought to what is desired, as the agent does.
@@ -68,6 +72,8 @@ type stage struct {
 	start  time.Time
 	now    time.Time
 	said   string
+	// repair is what was last printed of mode repair.
+	repair []string
 	out    strings.Builder
 }
 
@@ -100,13 +106,12 @@ func play(t *testing.T, in []byte) string {
 func (s *stage) do(n int, word string, args []string) {
 	switch word {
 	case "mode":
-		s.policy.Mode = Mode(args[0])
-		s.plan = NewPlan(s.policy)
+		s.mode(n, args)
 	case "polled":
-		src := Sources{Polled: true}
-		for _, a := range args {
-			src.GPUs = append(src.GPUs, device(s.t, a))
-		}
+		s.plan.Sources(s.now, Sources{Polled: true, GPUs: s.gpus(args)})
+	case "together":
+		src := s.plan.sources
+		src.Together = [][]fault.Device{s.gpus(args)}
 		s.plan.Sources(s.now, src)
 	case "blind":
 		src := s.plan.sources
@@ -139,7 +144,7 @@ func (s *stage) do(n int, word string, args []string) {
 		}
 		s.plan.Sources(s.now, sources)
 	default:
-		s.t.Fatalf("line %d: unknown word %q", n, word)
+		s.doRepair(n, word, args)
 	}
 }
 
@@ -165,7 +170,9 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 	if err := v.Action.UnmarshalText([]byte(args[2])); err != nil {
 		s.t.Fatalf("line %d: %v", n, err)
 	}
-	v.GPUs = []fault.Device{device(s.t, args[3])}
+	for _, address := range strings.Split(args[3], ",") {
+		v.GPUs = append(v.GPUs, device(s.t, address))
+	}
 	v.Affected = v.GPUs
 	v.Radius, v.Diag, v.Drain = fault.GPU, 2, fault.DrainNow
 	if v.Action < fault.Diag {
@@ -183,6 +190,8 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 			v.Hardware, v.Radius = false, fault.Process
 		case "root":
 			v.Root = value
+		case "radius":
+			err = v.Radius.UnmarshalText([]byte(value))
 		case "drain":
 			err = v.Drain.UnmarshalText([]byte(value))
 		case "later":
@@ -199,12 +208,21 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 	return v
 }
 
+func (s *stage) gpus(args []string) []fault.Device {
+	var ds []fault.Device
+	for _, a := range args {
+		ds = append(ds, device(s.t, a))
+	}
+	return ds
+}
+
 func device(t *testing.T, text string) fault.Device {
-	pci, ok := xidparse.ParsePCI(text)
+	address, uuid, _ := strings.Cut(text, "@")
+	pci, ok := xidparse.ParsePCI(address)
 	if !ok {
 		t.Fatalf("not an address: %q", text)
 	}
-	return fault.Device{PCI: pci}
+	return fault.Device{PCI: pci, UUID: uuid}
 }
 
 // sync brings the Node to what is desired, tells the plan, and prints what
@@ -246,4 +264,5 @@ func (s *stage) sync() {
 		fmt.Fprintf(&s.out, "+%-7v %s\n", s.now.Sub(s.start), line)
 	}
 	s.said = line
+	s.tellRepair()
 }

@@ -2,11 +2,13 @@ package remediate
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 )
 
 // Settle returns what a Node that says have shall say when the wish is
-// applied: cordon, taint and mark, by the rules of Claim. An administrator's
+// applied: cordon, taint and mark, by the rules of Claim, and the autoscalers'
+// annotations, by those of keep. An administrator's
 // uncordon takes our taint too, and leaves the mark: so the release is not
 // forgotten until the plan has heard of it and wishes something else.
 func Settle(want Desired, have Observed) Observed {
@@ -25,6 +27,13 @@ func Settle(want Desired, have Observed) Observed {
 		note.Owner = owner
 		next.Note = &note
 		next.Tainted = want.Quarantine
+	}
+	kept, ours := keep(want.Keep && next.Tainted, have)
+	next.Kept = kept
+	if next.Note != nil && !slices.Equal(next.Note.Kept, ours) {
+		note := *next.Note
+		note.Kept = ours
+		next.Note = &note
 	}
 	return next
 }

@@ -14,11 +14,14 @@ var requestable = [...]StepKind{StepDrain, StepReset, StepReboot, StepReplace, S
 // repair that one asks for may serve another. It is called whenever an incident
 // has come, changed or gone.
 func (p *Plan) share(now time.Time) {
-	for _, i := range p.state.Open {
-		if i.standing() && !i.Adopted {
-			p.ask(now, i)
-		}
+	for _, i := range p.live() {
+		p.ask(now, i)
 	}
+}
+
+// live gives the open incidents that something may be done about.
+func (p *Plan) live() []*Incident {
+	return slices.DeleteFunc(slices.Clone(p.state.Open), func(i *Incident) bool { return !i.standing() || i.Adopted })
 }
 
 // standing says whether an incident may ask for anything.
@@ -26,16 +29,23 @@ func (i *Incident) standing() bool {
 	return !i.Released && !i.Verdict.Closed && i.State != Probation
 }
 
-// ask records what others are asked for on an incident's behalf.
+// ask records what is to be done on an incident's behalf: by others, of whom it
+// is asked, or in mode repair by the agent itself.
 func (p *Plan) ask(now time.Time, i *Incident) {
+	if p.inRepair(now, i) {
+		return
+	}
 	v := i.Verdict
-	wanted := requests(v)
+	wanted := p.wants(now, i)
 	for _, k := range requestable {
+		if s := i.step(k); s != nil && s.Status.over() && slices.Contains(wanted, k) && (k == StepReset || k == StepReboot) {
+			s.Status = Withdrawn // the ladder has forgotten it
+		}
 		switch {
-		case k == StepReset && slices.Contains(wanted, k) && p.covered(i):
+		case slices.Contains(wanted, k) && p.covered(now, i, k):
 			i.want(now, k, Covered)
 		case slices.Contains(wanted, k):
-			if status := p.status(v); i.want(now, k, status) && status != Held {
+			if status := p.status(i, k); i.want(now, k, status) && status != Held && !p.ours(i, k) {
 				p.unwritten = append(p.unwritten, request{v.ID, k})
 				p.tell(now, v, "Normal", requestReason(k), requestText(k, v))
 			}
@@ -45,17 +55,95 @@ func (p *Plan) ask(now time.Time, i *Incident) {
 	}
 }
 
-// covered says whether the reset of an incident comes with what another one asks
-// for: a reboot of the node, or the reset of the same GPU.
-func (p *Plan) covered(i *Incident) bool {
-	return slices.ContainsFunc(p.state.Open, func(o *Incident) bool {
-		if o == i || !o.standing() {
-			return false
-		}
-		wanted := requests(o.Verdict)
-		return slices.Contains(wanted, StepReboot) ||
-			slices.Contains(wanted, StepReset) && within(i.Verdict.GPUs, o.Verdict.GPUs) && p.before(o, i)
-	})
+// wants gives the steps that an incident wants, in order.
+func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
+	ks := requests(i.Verdict)
+	if p.policy.Mode != Repair {
+		return ks
+	}
+	ks = slices.DeleteFunc(ks, func(k StepKind) bool { return k == StepReset || k == StepReboot || k == StepReplace })
+	rung := p.rung(now, i)
+	if rung == StepReboot && !slices.Contains(ks, StepDrain) {
+		ks = append(ks, StepDrain)
+	}
+	if rung != "" {
+		ks = append(ks, rung)
+	}
+	return ks
+}
+
+// status says how a step stands that is wanted at present.
+func (p *Plan) status(i *Incident, k StepKind) StepStatus {
+	idle := i.Verdict.Drain == fault.DrainWhenIdle
+	switch s := i.step(k); {
+	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == Blocked):
+		return s.Status
+	case p.sources.Store != "":
+		return Held
+	case p.ours(i, k) && k == StepReset && i.Refusals > maxRetries:
+		return Blocked
+	case idle:
+		return WhenIdle
+	case p.ours(i, k):
+		return Planned
+	}
+	return Requested
+}
+
+// ours says whether the agent itself sees to a step of an incident. It reboots no
+// host that it may neither empty nor reboot as it is.
+func (p *Plan) ours(i *Incident, k StepKind) bool {
+	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() {
+		return false
+	}
+	return k != StepReboot || p.ours(i, StepDrain) || p.policy.Drain.AtDeadline == Force
+}
+
+// means says how the agent does a thing.
+func (p *Plan) means(k StepKind) Means {
+	switch k {
+	case StepDrain:
+		return p.policy.Drain.Mode
+	case StepReset:
+		return p.policy.Reset.Mode
+	case StepReboot:
+		return p.policy.Reboot.Mode
+	}
+	return MeansOff // a diagnosis, so far, and a replacement
+}
+
+// covered says whether a step of an incident comes with what another one asks
+// for: a reset with a reboot of the node or with the reset of the same GPU, and
+// in mode repair one diagnosis with another.
+func (p *Plan) covered(now time.Time, i *Incident, k StepKind) bool {
+	switch {
+	case k == StepReset && p.policy.Mode == Repair:
+		return p.rebootComes(now, i)
+	case k == StepReset:
+		return slices.ContainsFunc(p.state.Open, func(o *Incident) bool { return o != i && o.standing() && p.serves(o, i) })
+	case k == StepDiag && p.policy.Mode == Repair:
+		return slices.ContainsFunc(p.live(), func(o *Incident) bool { return o != i && p.diagnoses(o, i) })
+	}
+	return false
+}
+
+// serves says whether what an incident asks for resets the GPUs of another.
+func (p *Plan) serves(o, i *Incident) bool {
+	wanted := requests(o.Verdict)
+	return slices.Contains(wanted, StepReboot) ||
+		slices.Contains(wanted, StepReset) && within(i.Verdict.GPUs, o.Verdict.GPUs) && p.before(o, i)
+}
+
+// diagnoses says whether the diagnosis of an incident stands for another's: it
+// goes deeper, or as deep and was asked for earlier.
+func (p *Plan) diagnoses(o, i *Incident) bool {
+	if !slices.Contains(requests(o.Verdict), StepDiag) || o.Verdict.Drain < i.Verdict.Drain {
+		return false
+	}
+	if d := o.Verdict.Diag - i.Verdict.Diag; d != 0 {
+		return d > 0
+	}
+	return o.Verdict.Drain > i.Verdict.Drain || slices.Index(p.state.Open, o) < slices.Index(p.state.Open, i)
 }
 
 // within says whether all of a, and at least one, is in b.

@@ -37,7 +37,8 @@ var rules = []rule{
 	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
-	{folder: "internal/httpd", may: []string{"internal/agent", "nvlink"}},
+	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
+	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence", "nvlink"}},
 	{folder: "internal/topology", may: []string{"nvlink"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 
@@ -50,8 +51,12 @@ var rules = []rule{
 
 	{folder: "remediate", may: []string{"fault"}, pure: true},
 	{folder: "remediate/store", may: []string{"fault", "remediate"}},
+	{folder: "remediate/apiserver", may: []string{"remediate"}},
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
+	{folder: "remediate/pods", may: []string{"fault", "remediate"}},
+	{folder: "remediate/holders", may: []string{"fault", "remediate"}},
+	{folder: "remediate/command", may: []string{"fault", "remediate"}},
 	{folder: "diag", may: []string{"fault"}},
 
 	{folder: "sim", may: []string{"sim"}},
@@ -69,10 +74,10 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "remediate/apiserver", "remediate/kube", "remediate/pods", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "remediate/host", "diag", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 

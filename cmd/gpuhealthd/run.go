@@ -24,10 +24,12 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 func runCommand() *cobra.Command {
@@ -69,7 +71,7 @@ func run(ctx context.Context, cfg config.Config) error {
 	log.Info("start", "version", version, "mode", cfg.Mode, "actuator", cfg.Actuator)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stopServing, err := serve(cfg.HTTP, a, reg, log, cancel)
+	stopServing, err := serve(cfg, a, reg, log, cancel)
 	if err != nil {
 		return err
 	}
@@ -96,12 +98,17 @@ func buildInfo() prometheus.Collector {
 func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent.Options, error) {
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
-		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation)},
+		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation), KeepFromAutoscaler: cfg.Kubernetes.KeepFromAutoscaler},
 		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Switches: cfg.NVML.LinkSwitches},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Actuator:  logact.New(log),
+		Version:   version,
+	}
+	opts.Name, _ = nodeName(cfg.Node) // empty where it cannot be known
+	if cfg.Evidence.Keep > 0 {
+		opts.Evidence = bundles(cfg)
 	}
 	if !cfg.NVML.Enabled {
 		opts.Judge.CleanPolls = 0 // nobody polls: the kernel log has the last word
@@ -111,6 +118,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 	}
 	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
 		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }
+		opts.Slots = slots(log)
 	}
 	if d := cfg.DCGM; d.Enabled {
 		engine := dcgm.Config{Address: d.Address, Embedded: d.Embedded, Profiling: d.Profiling,
@@ -130,6 +138,23 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 	}
 	opts.Actuator, opts.Watcher = node, node
 	return opts, nil
+}
+
+// bundles is where evidence lies.
+func bundles(cfg config.Config) *evidence.Dir {
+	return evidence.NewDir(evidenceBeside(cfg.State.Path), evidence.Limits{Keep: cfg.Evidence.Keep, MaxBytes: int64(cfg.Evidence.MaxBytes)})
+}
+
+// evidenceBeside is the folder of the bundles beside a store.
+func evidenceBeside(store string) string { return filepath.Join(filepath.Dir(store), "evidence") }
+
+// slots are read once: a board moves only while the host is off.
+func slots(log *slog.Logger) map[xidparse.PCI]string {
+	found, err := pci.Slots(pci.SlotRoot)
+	if err != nil {
+		log.Debug("physical slots are not known", "error", err)
+	}
+	return found
 }
 
 func kubernetes(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (*kube.Node, error) {
@@ -161,11 +186,12 @@ func nodeName(configured string) (string, error) {
 
 // serve answers over HTTP until the function that it returns is called. A
 // listener that fails later ends the daemon.
-func serve(cfg config.HTTP, a *agent.Agent, reg *prometheus.Registry, log *slog.Logger, fail context.CancelCauseFunc) (func(), error) {
+func serve(all config.Config, a *agent.Agent, reg *prometheus.Registry, log *slog.Logger, fail context.CancelCauseFunc) (func(), error) {
+	cfg := all.HTTP
 	if cfg.Listen == "" {
 		return func() {}, nil
 	}
-	handler, err := httpd.Handler(a, reg, version)
+	handler, err := httpd.Handler(a, bundles(all), reg, version)
 	if err != nil {
 		return nil, err
 	}

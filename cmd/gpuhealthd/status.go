@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 )
 
 func statusCommand() *cobra.Command {
@@ -69,7 +70,8 @@ func fetch(ctx context.Context, url string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", url, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", url, resp.Status)
+		why := replay.Printable(string(body[:min(len(body), 200)]))
+		return nil, fmt.Errorf("%s answered %s: %s", url, resp.Status, strings.TrimSpace(why))
 	}
 	return body, nil
 }

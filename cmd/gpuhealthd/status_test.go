@@ -18,6 +18,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/diag"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -39,9 +40,9 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // TestStatus holds what gpuhealthd status prints, through the daemon's own
 // answer over HTTP.
 func TestStatus(t *testing.T) {
-	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined()} {
+	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed()} {
 		t.Run(name, func(t *testing.T) {
-			handler, err := httpd.Handler(fixed{status: s}, prometheus.NewRegistry(), "test")
+			handler, err := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +121,19 @@ func quarantined() agent.Status {
 		GPU:  remediate.Condition{Status: "False", Reason: "Xid95", Message: device.String() + " incident " + v.ID}}
 	s.API = &agent.Trouble{Error: "patch node a: connection refused", At: noon.Add(-5 * time.Second)}
 	s.Waiting = 1
+	s.Driver.Lacks = []string{"nvmlDeviceGetMarginTemperature", "nvmlGpmSampleGet"}
 	s.Offered = remediate.Offered{Capacity: 2, Allocatable: 1}
+	return s
+}
+
+func failed() agent.Status {
+	s := quarantined()
+	i := &s.Incidents[0]
+	i.State, i.Verdict.Class, i.Verdict.Action, i.Verdict.Reason = remediate.Failed, fault.SRAMThreshold, fault.Replace, "more uncorrectable SRAM errors than the board may have"
+	board := evidence.GPU{Identity: s.GPUs[1].Identity, Slot: "7"}
+	board.Part = "692-2G520-0200-500"
+	s.Replacements = []evidence.Replacement{{Incident: i.Verdict.ID, GPUs: []evidence.GPU{board}, Reason: i.Verdict.Reason, Bundle: "/var/lib/gpuhealthd/evidence/11111111-1200.jsonl"}}
+	s.Evidence = "the disk has not come back for 5s"
 	return s
 }
 

@@ -21,10 +21,16 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	fmt.Fprintf(out, "Node      %s\n", nodeLine(s, style))
 	kernelLines(out, s, style)
 	fmt.Fprintf(out, "Driver    %s\n", driverLine(s, style))
+	if lacks := s.Driver.Lacks; len(lacks) > 0 {
+		fmt.Fprintf(out, "          driver lacks: %s\n", strings.Join(lacks, ", "))
+	}
 	if d := s.DCGM; d.Enabled {
 		fmt.Fprintf(out, "DCGM      %s\n", works(style, d.Absent, "a second opinion, engine "+d.Version))
 	}
 	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
+	if s.Evidence != "" {
+		fmt.Fprintf(out, "Evidence  %s\n", style.Bad(replay.Printable(s.Evidence)))
+	}
 	trouble, waiting := "", replay.Count(s.Waiting, "event")+" waiting"
 	if s.API != nil {
 		trouble = s.API.Error + "; " + waiting
@@ -36,6 +42,9 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	gpuTable(out, s)
 	for _, r := range s.Diagnoses {
 		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)
+	}
+	for _, r := range s.Replacements {
+		fmt.Fprintf(out, "\n%s\n", style.Bad(replacementText(r)))
 	}
 	for _, i := range s.Incidents {
 		incident(out, s, i, style)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/test/golden"
@@ -31,7 +32,7 @@ func TestTopologyModels(t *testing.T) {
 // own answer over HTTP.
 func TestTopology(t *testing.T) {
 	for name, n := range map[string]nvlink.Node{"board": board(), "tray": tray()} {
-		handler, err := httpd.Handler(fixed{node: n}, prometheus.NewRegistry(), "test")
+		handler, err := httpd.Handler(fixed{node: n}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 		if err != nil {
 			t.Fatal(err)
 		}

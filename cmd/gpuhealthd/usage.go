@@ -23,7 +23,14 @@ func strict(cmd *cobra.Command) {
 			return nil
 		}
 	}
-	if cmd.HasSubCommands() {
+	if own := cmd.RunE; cmd.HasSubCommands() && own != nil {
+		cmd.Args, cmd.RunE = cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return choose(cmd, args)
+			}
+			return own(cmd, args)
+		}
+	} else if cmd.HasSubCommands() {
 		cmd.Args, cmd.RunE = cobra.ArbitraryArgs, choose
 		// Such a command runs, and is none to call by itself.
 		cmd.SetUsageTemplate(strings.Replace(cmd.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -154,6 +155,49 @@ func TestLock(t *testing.T) {
 	c = begin(t, s)
 	c.Stdin.Close()
 	hear(c)
+}
+
+// A child that was left and is stopped is told apart from one that is stuck.
+func TestLeftStopped(t *testing.T) {
+	s := spec("echo")
+	s.Lock = t.TempDir()
+	c := begin(t, s)
+	<-c.Events
+	if err := c.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for !Stopped(c.PID) { // the kernel stops its threads one by one
+		runtime.Gosched()
+	}
+	if _, err := Start(s); !errors.Is(err, ErrStopped) || errors.Is(err, ErrEarlier) || !strings.Contains(err.Error(), fmt.Sprintf("process %d;", c.PID)) {
+		t.Errorf("a second child beside one that is stopped, process %d: error %v", c.PID, err)
+	}
+	if err := c.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	c.Stdin.Close()
+	hear(c)
+	if Stopped(c.PID) {
+		t.Error("stopped, and it has ended")
+	}
+}
+
+func TestState(t *testing.T) {
+	for text, want := range map[string]byte{
+		"7 (nvml) T 1 7":         'T',
+		"7 (a) R (b\n) c) D 1 7": 'D',
+		"7 (nvml)":               0,
+		"7 (nvml) ":              0,
+		"":                       0,
+	} {
+		path := filepath.Join(t.TempDir(), "stat")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := state(path); got != want {
+			t.Errorf("%q: state %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestKeepPausesLonger(t *testing.T) {

@@ -12,6 +12,9 @@ import (
 // agent has not ended. The error that wraps it names the process.
 var ErrEarlier = errors.New("a child of an earlier run has not ended")
 
+// ErrStopped means the same of a child that was stopped (SIGSTOP).
+var ErrStopped = errors.New("a child of an earlier run is stopped, until it gets SIGCONT")
+
 // InTheWay is what a child costs that is stuck in the kernel, whom nothing can
 // end.
 const InTheWay = "while it lives, its pod cannot be replaced and its GPUs cannot be reset"
@@ -19,11 +22,14 @@ const InTheWay = "while it lives, its pod cannot be replaced and its GPUs cannot
 // earlier names the process that holds a lock. One in another container cannot
 // be seen from ours.
 func earlier(lock string) error {
-	who := "a process that cannot be seen from here"
+	who, what := "a process that cannot be seen from here", ErrEarlier
 	if pid := holder(lock); pid > 0 {
 		who = fmt.Sprintf("process %d", pid)
+		if Stopped(pid) {
+			what = ErrStopped
+		}
 	}
-	return fmt.Errorf("%w: %s; %s", ErrEarlier, who, InTheWay)
+	return fmt.Errorf("%w: %s; %s", what, who, InTheWay)
 }
 
 // lockFD is where a child has its lock: behind the three standard files.

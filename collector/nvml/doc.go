@@ -3,11 +3,11 @@
 // a call can hang in the kernel for ever, a missing symbol ends the process, and
 // a process that has the library open blocks the very reset it asked for.
 //
-// The two speak JSON lines. The child writes one Report a line; the parent
-// writes a word a line: "poll" for a full poll at once, "close" to have the library
-// shut down, before a reset, and "open" to go on. It closes the child's standard
-// input to end it. This package holds the Report and the parent's side
-// and needs no cgo.
+// The two speak JSON lines. The child writes one Report a line, a hello first; the
+// parent writes a word a line: "poll" for a full poll at once. It closes the child's
+// standard input to end it, at the end or for as long as a reset needs the GPUs for
+// itself (Quiet). This package holds the Report and the parent's side and needs no
+// cgo.
 //
 // What the child cannot say itself, the parent says in the same vocabulary: that
 // the child does not answer, that it died, that it could not be started. There is

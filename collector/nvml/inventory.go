@@ -13,6 +13,9 @@ type Inventory struct {
 	// GPUs has one entry for each index that the driver counted when the child
 	// began, also for those that could not be asked.
 	GPUs []GPU `json:"gpus"`
+	// Stuck is a call on no GPU that has not returned within its deadline, while
+	// the polls go on without it: one that has to do with the driver's events.
+	Stuck *Hung `json:"stuck,omitempty"`
 	// Calls is what asking cost since the last inventory, by NVML function.
 	Calls []Cost `json:"calls,omitempty"`
 	// Fields is the same by field of nvmlDeviceGetFieldValues ("230"), as NVML
@@ -35,6 +38,9 @@ type Identity struct {
 	// Serial and Name are empty where the board does not tell.
 	Serial string `json:"serial,omitempty"`
 	Name   string `json:"name,omitempty"`
+	// Part is the board's part number, such as 900-2G133-0000-001; empty where the
+	// board does not tell.
+	Part string `json:"part,omitempty"`
 	// Minor is N of /dev/nvidiaN; nil is unknown.
 	Minor *int `json:"minor,omitempty"`
 }
@@ -209,7 +215,7 @@ type Temperature struct {
 	Memory *int `json:"memory,omitempty"`
 	// Margin is how far the GPU is below its nearest slowdown limit.
 	Margin *int `json:"margin,omitempty"`
-	// Slowdown and Shutdown are the hardware's limits (slow).
+	// Slowdown and Shutdown are the hardware's limits, above 50 (slow).
 	Slowdown *int `json:"slowdown,omitempty"`
 	Shutdown *int `json:"shutdown,omitempty"`
 }
@@ -228,7 +234,7 @@ type PCIe struct {
 	// MaxGen and MaxWidth are what GPU and slot can do together (slow).
 	MaxGen   *int `json:"max_gen,omitempty"`
 	MaxWidth *int `json:"max_width,omitempty"`
-	// Replays counts packets that were sent again (slow).
+	// Replays counts packets that were sent again.
 	Replays *uint64 `json:"replays,omitempty"`
 }
 

@@ -121,8 +121,7 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 			silence.Reset(p.patience())
 			out(e.Report)
 		case <-silence.C:
-			out(HungReport(Hung{Call: NoAnswer, Seconds: time.Since(c.heard).Seconds(),
-				Child: fmt.Sprintf("process %d does not answer", c.PID)}))
+			out(c.silent())
 			silence.Reset(p.cfg.Period)
 		case <-p.polls:
 			c.poll()
@@ -134,7 +133,7 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 	}
 }
 
-// end stops a child: end of input, then SIGTERM, and SIGKILL only if by its own
+// end ends a child: end of input, then SIGTERM, and SIGKILL only if by its own
 // last word it is in no driver call.
 func (p *Probe) end(c *process) error {
 	c.stop()
@@ -142,6 +141,9 @@ func (p *Probe) end(c *process) error {
 		return nil
 	}
 	_ = c.Signal(sigTerm) // it may end in this moment
+	if c.stopped() {
+		_ = c.Signal(sigCont) // it hears neither before
+	}
 	// Long enough for a call to miss its deadline and the child to say so.
 	if c.gone(p.cfg.Deadline + time.Second) {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ type fake struct {
 	events   chan event
 	stdin    bytes.Buffer
 	signals  []os.Signal
+	stopped  atomic.Bool
 	onStop   func()
 	onSignal func(os.Signal)
 }
@@ -39,7 +41,7 @@ func (f *fake) child() *process {
 		return nil
 	}
 	c := &child.Child[Report]{PID: 4711, Events: f.events, Stdin: f, Signal: signal}
-	return &process{Child: c, heard: time.Now()}
+	return &process{Child: c, heard: time.Now(), stopped: f.stopped.Load}
 }
 
 // bench runs a Probe whose children are fakes.
@@ -173,6 +175,35 @@ func TestSilentChildIsReportedNotDoubled(t *testing.T) {
 		wait(12 * time.Second)
 		if n := len(b.reports()); n != 5 {
 			t.Errorf("reports %v: an answer does not end the alarm", b.kinds())
+		}
+	})
+}
+
+// A child that was stopped is silent as well, and that says nothing of the driver.
+func TestStoppedChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		b := run(one(f))
+		f.say(healthy)
+		f.stopped.Store(true)
+		wait(14 * time.Second)
+		if r := b.reports()[len(b.reports())-1]; len(b.starts()) != 1 || r.Kind != KindFailed || !strings.Contains(r.Failed.Text, "process 4711 is stopped") {
+			t.Errorf("%d children, last report %+v", len(b.starts()), r)
+		}
+		f.stopped.Store(false) // and yet it says nothing
+		wait(5 * time.Second)
+		if r := b.reports()[len(b.reports())-1]; r.Kind != KindHung {
+			t.Errorf("last report %+v", r)
+		}
+		f.stopped.Store(true)
+		f.onSignal = func(s os.Signal) {
+			if s == sigCont {
+				f.die(Died{Exit: -1, Signal: "SIGTERM"})
+			}
+		}
+		b.stop()
+		if err := <-b.ended; err != nil || !slices.Equal(f.signals, []os.Signal{sigTerm, sigCont}) {
+			t.Errorf("signals %v, error %v", f.signals, err)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 const (
 	sigTerm = syscall.SIGTERM
 	sigKill = syscall.SIGKILL
+	sigCont = syscall.SIGCONT
 )
 
 // maxLine is the longest line that the child may write, in bytes: several times
@@ -29,6 +30,8 @@ type process struct {
 	heard    time.Time // when: at first, when it was started
 	asked    bool      // for a poll, and no inventory since
 	stopping bool
+	// stopped says whether it runs at all (SIGSTOP).
+	stopped func() bool
 }
 
 func startProcess(cfg Config) (*process, error) {
@@ -38,7 +41,7 @@ func startProcess(cfg Config) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{Child: c, heard: time.Now()}, nil
+	return &process{Child: c, heard: time.Now(), stopped: func() bool { return child.Stopped(c.PID) }}, nil
 }
 
 func (c *process) hear(r Report) {
@@ -90,6 +93,15 @@ func (c *process) excused() bool { return c.stopping || c.word.Kind == KindFaile
 // that never said a word may be in the first call.
 func (c *process) mayBeInCall(patience time.Duration) bool {
 	return c.word.Kind == "" || c.word.inCall() || time.Since(c.heard) > patience
+}
+
+// silent reports a child that says nothing. One that was stopped tells nothing
+// of the driver.
+func (c *process) silent() Report {
+	if c.stopped() {
+		return FailedReport(Error{Op: "hear the child", Text: fmt.Sprintf("process %d is stopped, until it gets SIGCONT", c.PID)})
+	}
+	return HungReport(Hung{Call: NoAnswer, Seconds: time.Since(c.heard).Seconds(), Child: fmt.Sprintf("process %d does not answer", c.PID)})
 }
 
 func (c *process) lastWord() string {

@@ -5,7 +5,11 @@ import (
 	"context"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/child"
 )
 
 // asChild makes the test binary a child.
@@ -57,6 +61,40 @@ func TestProcessLife(t *testing.T) {
 	}
 	if after := openFiles(t); after != before {
 		t.Errorf("%d files open, %d before", after, before)
+	}
+}
+
+// A real child, stopped as by a person, and sent on.
+func TestStoppedProcess(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	reports := make(chan Report)
+	ended := make(chan error, 1)
+	p := New(Config{
+		Command: []string{os.Args[0]}, Env: []string{asChild + "=1", "GORACE=atexit_sleep_ms=0"},
+		Period: 10 * time.Millisecond, Deadline: 10 * time.Millisecond,
+	})
+	var c *process
+	p.start = func() (_ *process, err error) { c, err = startProcess(p.cfg); return c, err }
+	go func() { ended <- p.Run(ctx, func(r Report) { reports <- r }) }()
+	<-reports
+	if err := c.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for r := range reports { // it may have been silent before it was stopped
+		if r.Kind == KindFailed && strings.Contains(r.Failed.Text, "is stopped") {
+			break
+		}
+	}
+	if !child.Stopped(c.PID) || child.Stopped(os.Getpid()) {
+		t.Error("stopped is the child, and not its parent")
+	}
+	go func() {
+		for range reports {
+		}
+	}()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

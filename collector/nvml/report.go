@@ -16,11 +16,11 @@ type Kind string
 
 // The kinds of a Report. Died never comes from the child itself.
 const (
+	KindHello     Kind = "hello"
 	KindInventory Kind = "inventory"
 	KindHung      Kind = "hung"
 	KindFailed    Kind = "failed"
 	KindXID       Kind = "xid"
-	KindClosed    Kind = "closed"
 	KindDied      Kind = "died"
 )
 
@@ -29,12 +29,22 @@ const (
 type Report struct {
 	V         int        `json:"v"`
 	Kind      Kind       `json:"kind"`
+	Hello     *Hello     `json:"hello,omitempty"`
 	Inventory *Inventory `json:"inventory,omitempty"`
 	Hung      *Hung      `json:"hung,omitempty"`
 	Failed    *Error     `json:"failed,omitempty"`
 	XID       *XID       `json:"xid,omitempty"`
-	Closed    *Closed    `json:"closed,omitempty"`
 	Died      *Died      `json:"died,omitempty"`
+}
+
+// Hello is said once the library is open, before the first poll.
+type Hello struct {
+	// Driver and NVML are versions, as in Inventory.
+	Driver string `json:"driver"`
+	NVML   string `json:"nvml"`
+	// Lacks are the functions that the library does not have, and whose values
+	// are therefore unknown or had in another way.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // Error is a call that answered with an error, or another thing that failed.
@@ -88,22 +98,11 @@ type XID struct {
 	Count int `json:"count"`
 }
 
-// Closed says that the child was asked to let go of the GPUs, and whether it
-// has. It is repeated every period until the child is asked to open again.
-type Closed struct {
-	// Stuck is the call that keeps the library from being shut down; empty: it
-	// is shut down. When the call returns, that follows.
-	Stuck string `json:"stuck,omitempty"`
-	// Open are the driver's device files that the child still has open. With
-	// none, and nothing stuck, the child is in the way of no reset.
-	Open []string `json:"open,omitempty"`
-}
-
-// Free says that the child has nothing of the GPUs open.
-func (c Closed) Free() bool { return c.Stuck == "" && len(c.Open) == 0 }
-
 // Died is the end of a child that nobody asked to end.
 type Died = child.Died
+
+// HelloReport wraps a greeting.
+func HelloReport(h Hello) Report { return Report{V: ProtocolVersion, Kind: KindHello, Hello: &h} }
 
 // InventoryReport wraps an inventory.
 func InventoryReport(i Inventory) Report {
@@ -119,11 +118,6 @@ func FailedReport(e Error) Report { return Report{V: ProtocolVersion, Kind: Kind
 // XIDReport wraps an XID.
 func XIDReport(x XID) Report { return Report{V: ProtocolVersion, Kind: KindXID, XID: &x} }
 
-// ClosedReport wraps the answer to a wish to close.
-func ClosedReport(c Closed) Report {
-	return Report{V: ProtocolVersion, Kind: KindClosed, Closed: &c}
-}
-
 func diedReport(d Died) Report { return Report{V: ProtocolVersion, Kind: KindDied, Died: &d} }
 
 // Write writes the report as one line.
@@ -137,11 +131,11 @@ func (r Report) Version() int { return r.V }
 // Whole says that the kind is known and its part is there.
 func (r Report) Whole() bool {
 	return map[Kind]bool{
+		KindHello:     r.Hello != nil,
 		KindInventory: r.Inventory != nil,
 		KindHung:      r.Hung != nil,
 		KindFailed:    r.Failed != nil,
 		KindXID:       r.XID != nil,
-		KindClosed:    r.Closed != nil,
 	}[r.Kind]
 }
 
@@ -149,7 +143,7 @@ func (r Report) Whole() bool {
 func parseReport(line []byte) (Report, error) { return child.ParseLine[Report](line, ProtocolVersion) }
 
 // inCall says whether a child whose last word this is may be inside a driver
-// call that does not return.
+// call that does not return. After its hello it is in the first poll.
 func (r Report) inCall() bool {
 	if r.Kind == KindInventory {
 		for _, g := range r.Inventory.GPUs {
@@ -157,7 +151,7 @@ func (r Report) inCall() bool {
 				return true
 			}
 		}
-		return false
+		return r.Inventory.Stuck != nil
 	}
-	return r.Kind == KindHung || r.Kind == KindClosed && r.Closed.Stuck != ""
+	return r.Kind == KindHello || r.Kind == KindHung
 }

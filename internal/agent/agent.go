@@ -14,6 +14,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // Actuator makes the Node say what the plan wants. Both methods may be called
@@ -55,12 +56,22 @@ type Options struct {
 	Actuator Actuator
 	// Watcher may be nil.
 	Watcher Watcher
+	// Doers do the plan's deeds; of a kind that is missing nobody here does any.
+	Doers map[remediate.StepKind]Doer
+	// Holders tells who holds GPUs; nil where the plan never has to know.
+	Holders Holders
 	// StatePath is the store's file.
 	StatePath string
 	// Grace is how long a driver that does not answer is no fault yet.
 	Grace time.Duration
 	// Metrics counts what happens.
 	Metrics *Metrics
+	// Evidence keeps what incidents leave; nil keeps nothing.
+	Evidence Archive
+	// Version is the agent's, Name the Node's, Slots name the physical slots by what
+	// sits in them: for evidence.
+	Version, Name string
+	Slots         map[xidparse.PCI]string
 }
 
 // Agent is the daemon.
@@ -71,6 +82,8 @@ type Agent struct {
 	reader hearer
 	apply  *applier
 	tell   *teller
+	do     *doer
+	look   *looker
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -89,10 +102,13 @@ func New(opts Options) (*Agent, error) {
 	}
 	a := &Agent{opts: opts, log: opts.Log, core: c, reader: reader}
 	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
+	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	c.hearing = a.hearing
-	c.publish = func(d remediate.Desired, events []remediate.Event) {
-		a.apply.want(d)
-		a.tell.have(events)
+	c.publish = func(w wishes) {
+		a.apply.want(w.node)
+		a.tell.have(w.events)
+		a.look.want(w.watches)
+		a.do.want(w.deed)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -133,8 +149,16 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { a.apply.run(ctx) })
 	wg.Go(func() { a.tell.run(ctx) })
+	wg.Go(func() { a.do.run(ctx) })
+	wg.Go(func() { a.look.run(ctx) })
+	if w := a.core.witness; w != nil {
+		wg.Go(func() { w.keep.run(ctx) })
+	}
 	a.core.run(ctx)
 	wg.Wait()
+	if w := a.core.witness; w != nil {
+		w.keep.end()
+	}
 	return errors.Join(failed, a.core.memory.end())
 }
 

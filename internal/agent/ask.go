@@ -10,8 +10,12 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
 
-// errMismatch is NVML_ERROR_LIB_RM_VERSION_MISMATCH in nvml.h.
-const errMismatch = 18
+// errMismatch is NVML_ERROR_LIB_RM_VERSION_MISMATCH in nvml.h, errUnknown
+// NVML_ERROR_UNKNOWN.
+const (
+	errMismatch = 18
+	errUnknown  = 999
+)
 
 // ask turns the child's reports into facts.
 func (a *Agent) ask(ctx context.Context) func(nvml.Report) {
@@ -27,7 +31,10 @@ func (a *Agent) ask(ctx context.Context) func(nvml.Report) {
 // answer handles one report of the child.
 func (c *core) answer(now time.Time, m asked) {
 	c.scanned(m)
+	c.witness.report(now, m.report)
 	switch r := m.report; r.Kind {
+	case nvml.KindHello:
+		c.opened(*r.Hello)
 	case nvml.KindInventory:
 		if len(r.Inventory.GPUs) > 0 && len(states(*r.Inventory)) == 0 && len(c.memory.inventory.GPUs()) == 0 {
 			c.blind(now, "no GPU tells who it is", false)
@@ -36,8 +43,6 @@ func (c *core) answer(now time.Time, m asked) {
 		c.listed(now, *r.Inventory, m.bus)
 	case nvml.KindXID:
 		c.echoes.announce(now, *r.XID, &c.memory.inventory)
-	case nvml.KindClosed:
-		// It was asked to let go of the GPUs; whoever asked is answered.
 	case nvml.KindHung:
 		if r.Hung.Index != nil || c.unanswered(now, silence(*r.Hung)) {
 			c.step(now, hung(*r.Hung, &c.memory.inventory))
@@ -51,9 +56,16 @@ func (c *core) answer(now time.Time, m asked) {
 	}
 }
 
+// opened takes in which library the child has opened, and what that lacks.
+func (c *core) opened(h nvml.Hello) {
+	if c.lacks = h.Lacks; len(h.Lacks) > 0 {
+		c.log.Warn("the driver's library lacks functions", "driver", h.Driver, "library", h.NVML, "lacks", h.Lacks)
+	}
+}
+
 // listed takes in one whole poll.
 func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
-	c.answered = now
+	c.answered, c.version = now, inv.Driver
 	c.memory.inventory.Update(inv)
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)
@@ -61,6 +73,10 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.metrics.asked(inv)
 	c.renewed = c.renewed && len(c.sources.GPUs) == 0
 	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), c.memory.dead(inv)...)}
+	if inv.Stuck != nil {
+		h := hung(*inv.Stuck, &c.memory.inventory)
+		f.Stuck = &h
+	}
 	for _, d := range bus {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
 	}
@@ -130,7 +146,7 @@ func silence(h nvml.Hung) string {
 	return h.Call + " does not return"
 }
 
-// hangs takes in the calls on single GPUs that do not return, and tells them
+// hangs takes in the calls that do not return while polls do, and tells them
 // when they have changed.
 func (c *core) hangs(calls []string) {
 	if !slices.Equal(calls, c.stuck) {

@@ -93,3 +93,35 @@ func BenchmarkLine(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkForeign is a kernel line of another program, heard in batches of 100,
+// with evidence and without: what the ring costs.
+func BenchmarkForeign(b *testing.B) {
+	for _, kept := range []bool{false, true} {
+		b.Run(fmt.Sprintf("evidence %t", kept), func(b *testing.B) {
+			s := newStage(b)
+			if !kept {
+				s.archive = nil
+			}
+			s.make()
+			defer s.core.memory.end()
+			go func() {
+				for range s.core.inbox {
+				}
+			}()
+			batch := kernlog.Batch{Records: make([]kernlog.Record, 100)}
+			for i := range batch.Records {
+				batch.Records[i] = kernlog.Record{Position: kernlog.Position{BootID: s.core.boot, Sequence: uint64(i)},
+					Text: []byte(`audit: type=1400 audit(1700000000.123:456): apparmor="STATUS" operation="profile_replace" pid=1`)}
+			}
+			hear := s.Agent.hear(b.Context())
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := hear(batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(batch.Records)), "ns/line")
+		})
+	}
+}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -25,6 +26,10 @@ type message interface{ isMessage() }
 type heard struct {
 	facts []fault.Observation
 	texts []string
+	// places are where the witness has the records.
+	places []uint64
+	// place is that of the record which is read at present.
+	place uint64
 	mark  kernlog.Bookmark
 	at    time.Time
 }
@@ -51,6 +56,14 @@ func (nodeSeen) isMessage() {}
 func (refused) isMessage()  {}
 func (told) isMessage()     {}
 
+// wishes are all that the plan wants of the world at present.
+type wishes struct {
+	node    remediate.Desired
+	events  []remediate.Event
+	deed    *remediate.Deed
+	watches []fault.Device
+}
+
 // core owns the judge and the plan.
 type core struct {
 	log     *slog.Logger
@@ -60,11 +73,12 @@ type core struct {
 	judge   *fault.Judge
 	plan    *remediate.Plan
 	memory  *memory
+	witness *witness
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
 	hearing         func() kernlog.Hearing
-	publish         func(remediate.Desired, []remediate.Event)
+	publish         func(wishes)
 	poll, restart   func()
 	// lines and judgements bound what a flood puts into the log.
 	lines, judgements *chatter
@@ -83,9 +97,16 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
-	// stuck are the calls that do not return, each on one GPU.
-	stuck []string
-	boot  string
+	// owed waits for what deeds will have to put back to be on disk.
+	owed []chan<- error
+	// stuck are the calls that do not return while polls do, lacks the functions
+	// that the driver's library does not have.
+	stuck, lacks []string
+	boot         string
+	// version is the driver's, empty until it has answered.
+	version string
+	// noNode says that the API server has no Node of ours.
+	noNode bool
 	// links is what each GPU said last of its NVLinks.
 	links atomic.Pointer[[]nvlink.GPUReport]
 	shown atomic.Pointer[Status]
@@ -94,12 +115,17 @@ type core struct {
 
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
-		publish: func(remediate.Desired, []remediate.Event) {}, poll: func() {}, restart: func() {},
+		publish: func(wishes) {}, poll: func() {}, restart: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.links.Store(&[]nvlink.GPUReport{})
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
+	c.plan.Boot(time.Now(), boot)
+	if opts.Evidence != nil {
+		c.witness = newWitness(newArchivist(opts.Evidence, opts.Log, opts.Metrics), c.thisNode)
+		c.witness.remember(time.Now(), c.plan.History())
+	}
 	c.verdicts(time.Now(), c.judge.Step(time.Now(), fault.Observation{Fact: fault.Boot{ID: boot}}))
 	c.settle(time.Now())
 	return c
@@ -136,11 +162,14 @@ func (c *core) take(now time.Time, m message) {
 	case heard:
 		for i, o := range m.facts {
 			c.line(now, o, m.texts[i])
+			c.witness.line(m.places[i], o.Fact)
 			if b, ok := o.Fact.(fault.Boot); ok {
 				c.boot = b.ID
+				c.plan.Boot(now, b.ID)
 			}
 			c.verdicts(now, c.judge.Step(now, o))
 		}
+		c.witness.judged()
 		c.memory.mark = m.mark
 		if len(m.facts) == 0 {
 			return // the place in the log can wait for the next tick
@@ -152,12 +181,25 @@ func (c *core) take(now time.Time, m message) {
 		c.consult(now, m.report)
 	case nodeSeen:
 		c.offered = m.observed.Offered
+		c.exists(m.observed)
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {
 			c.step(now, fault.Released{ID: id})
 		}
 	case refused:
 		c.plan.Refused(now, m.why)
+	case occupied:
+		c.plan.Occupied(now, m.occupancy)
+	case owes:
+		if !c.plan.Owes(now, m.deed, m.undo) {
+			m.written <- errCalledOff
+			break
+		}
+		c.owed = append(c.owed, m.written)
+	case undone:
+		c.plan.Undone(now, m.deed)
+	case over:
+		c.plan.Done(now, m.outcome)
 	case told:
 		c.strike(m.events)
 	}
@@ -180,12 +222,25 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 	for _, v := range vs {
 		c.metrics.verdict(v)
 		c.plan.Verdict(now, v)
+		c.witness.verdict(now, v)
 		if !c.judgements.allows() {
 			continue
 		}
 		c.log.Info("verdict", "id", v.ID, "fault", v.Class, "action", v.Action.String(), "radius", v.Radius.String(),
 			"gpus", names(v.GPUs), "affected", len(v.Affected), "hard", v.Hard, "count", v.Count, "root", v.Root, "reason", v.Reason)
 	}
+}
+
+// exists tells once that the Node is gone, and once that it is back. Somebody may
+// remove it at any time, an autoscaler for one: that is no error.
+func (c *core) exists(o remediate.Observed) {
+	switch {
+	case !o.Exists && !c.noNode:
+		c.log.Info("the API server has no such Node; the agent goes on, and writes to it when it is there")
+	case o.Exists && c.noNode:
+		c.log.Info("the Node is there", "uid", o.UID)
+	}
+	c.noNode = !o.Exists
 }
 
 // strike takes events off the outbox, unless they say something else by now.
@@ -204,8 +259,9 @@ func (c *core) settle(now time.Time) {
 	c.write(now)
 	c.show()
 	if c.plan.Ready() {
-		c.publish(c.plan.Desired(), c.plan.Outbox())
+		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
 	}
+	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
 }
 
 // write saves the plan. Where the store breaks or is mended in this moment, the
@@ -222,6 +278,14 @@ func (c *core) write(now time.Time) {
 	if c.sources.Store == "" {
 		c.plan.Written()
 	}
+	for _, written := range c.owed {
+		if c.sources.Store != "" {
+			written <- errors.New(c.sources.Store)
+			continue
+		}
+		written <- nil
+	}
+	c.owed = nil
 }
 
 // deafAfter is how long the kernel log may be away before that is told: it is

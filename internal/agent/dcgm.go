@@ -43,7 +43,7 @@ type opinion struct {
 // The numbers of DCGM's health codes (dcgm_errors.h, DCGM_FR_…) and fields
 // (dcgm_fields.h) that the judge has a class for.
 var healthClasses = map[int]fault.Class{
-	4: fault.XID48, 6: fault.RemapPending, 80: fault.RemapFailed, 118: fault.SRAMThreshold,
+	4: fault.XID48, 6: fault.RemapPending, 7: fault.RemapFailed, 8: fault.RemapFailed, 83: fault.RemapPending, 80: fault.RemapFailed, 118: fault.SRAMThreshold,
 	125: fault.RecoveryAction, 126: fault.RecoveryAction, 127: fault.RecoveryAction, 128: fault.RecoveryAction,
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 )
 
 // failures reports the same failure each period for so long.
@@ -29,7 +30,8 @@ var (
 // A driver that does not answer is given the grace, at the start and later; then
 // the agent calls itself blind, and never cordons for it.
 func TestBlindAfterTheGrace(t *testing.T) {
-	for name, r := range map[string]nvml.Report{"not found": notFound, "a child that dies": crashed} {
+	stopped := nvml.FailedReport(nvml.Error{Op: "hear the child", Text: "process 7 is stopped, until it gets SIGCONT"})
+	for name, r := range map[string]nvml.Report{"not found": notFound, "a child that dies": crashed, "a child that is stopped": stopped} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
@@ -164,6 +166,47 @@ func TestAHungCall(t *testing.T) {
 		s.hear(xid(6, uncontained))
 		if !slices.Contains(incidents(s), "xid-95") {
 			t.Errorf("judged %q", incidents(s))
+		}
+		s.stop()
+	})
+}
+
+// A wait for events that does not return is told, and reboots nobody while the
+// polls go on.
+func TestAHungWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(1)
+		r := inventoryOf()
+		r.Inventory.Stuck = &nvml.Hung{Call: "nvmlEventSetWait", Seconds: 3}
+		s.failures(2*period, r)
+		got := s.Status().Incidents
+		if len(got) != 1 || got[0].Verdict.Class != "driver-hung" || got[0].Verdict.Action != fault.Hold || s.world.cordoned() {
+			t.Errorf("judged %+v, cordoned %v", got, s.world.cordoned())
+		}
+		if why := s.Status().NotReady(); !slices.Equal(why, []string{"driver: nvmlEventSetWait does not return"}) {
+			t.Errorf("not ready: %q", why)
+		}
+		s.polls(3)
+		if got := incidents(s); len(got) > 0 || len(s.Status().NotReady()) > 0 {
+			t.Errorf("it returned, and yet %q", got)
+		}
+		s.stop()
+	})
+}
+
+// What the library lacks is shown as long as that library is open.
+func TestLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		for _, lacks := range [][]string{{"nvmlGpmSampleGet"}, nil} {
+			s.report(nvml.HelloReport(nvml.Hello{Driver: "570.195.03", Lacks: lacks}))
+			s.polls(1)
+			if got := s.Status().Driver.Lacks; !slices.Equal(got, lacks) {
+				t.Errorf("lacks %q, want %q", got, lacks)
+			}
 		}
 		s.stop()
 	})

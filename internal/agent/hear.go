@@ -20,8 +20,10 @@ func (a *Agent) hear(ctx context.Context) func(kernlog.Batch) error {
 	var stuck xidparse.Stuck
 	return func(b kernlog.Batch) error {
 		m := heard{at: time.Now(), mark: b.Mark}
+		first := a.core.witness.records(m.at, b.Records)
 		for i := range b.Records {
 			r := &b.Records[i]
+			m.place = first + uint64(i)
 			if r.BootID != boot {
 				boot, stuck = r.BootID, xidparse.Stuck{}
 				m.add(fault.Observation{Fact: fault.Boot{ID: boot}}, "")
@@ -69,6 +71,7 @@ func serviceEvents(entries []journal.Entry) (events []services.Event) {
 func (m *heard) add(o fault.Observation, text string) {
 	m.facts = append(m.facts, o)
 	m.texts = append(m.texts, text)
+	m.places = append(m.places, m.place)
 }
 
 // line counts and tells one fact of the kernel log.

@@ -22,6 +22,7 @@ type Metrics struct {
 	saveSeconds  prometheus.Histogram
 	applies      *prometheus.CounterVec
 	eventErrors  prometheus.Counter
+	evidenceLost prometheus.Counter
 	requests     *prometheus.HistogramVec
 	calls        *callCosts
 	restarts     *prometheus.CounterVec
@@ -37,12 +38,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		saveSeconds:  latency("store_save_seconds", "Time to write the plan down.", prometheus.ExponentialBuckets(2.5e-4, 4, 7)),
 		applies:      counters("node_applies_total", "Tries to bring the Node to what it shall say, by result: ok, or why not; forbidden needs a person.", "result"),
 		eventErrors:  prometheus.NewCounter(prometheus.CounterOpts{Namespace: "gpuhealthd", Name: "event_errors_total", Help: "Events that the API server did not take at a try."}),
+		evidenceLost: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "gpuhealthd", Name: "evidence_lost_total", Help: "Pieces of evidence that could not be written."}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "gpuhealthd", Name: "api_request_seconds",
 			Help: "Requests to the API server by verb, resource and code.", Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8)}, []string{"verb", "resource", "code"}),
 		calls:    newCallCosts(),
 		restarts: counters("probe_restarts_total", "Children that ended by themselves and were started again, by probe.", "probe"),
 	}
-	reg.MustRegister(m.calls, m.restarts, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.requests)
+	reg.MustRegister(m.calls, m.restarts, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.evidenceLost, m.requests)
 	return m
 }
 
@@ -54,7 +56,7 @@ func latency(name, help string, buckets []float64) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "gpuhealthd", Name: name, Help: help, Buckets: buckets})
 }
 
-// Request counts a request to the API server; it fits kube.Observe.
+// Request counts a request to the API server; it fits apiserver.Observe.
 func (m *Metrics) Request(verb, resource, code string, took time.Duration) {
 	m.requests.WithLabelValues(verb, resource, code).Observe(took.Seconds())
 }

@@ -23,12 +23,34 @@ func TestSlowdowns(t *testing.T) {
 			g.Use.GPU = &use
 		}
 	}
+	heat := func(celsius int, margin ...int) func(*nvml.GPU) {
+		return func(g *nvml.GPU) {
+			slowdown := 87
+			g.Temperature = nvml.Temperature{GPU: &celsius, Slowdown: &slowdown}
+			if len(margin) > 0 {
+				g.Temperature = nvml.Temperature{GPU: &celsius, Margin: &margin[0]}
+			}
+		}
+	}
+	replays := func(each uint64) func(*nvml.GPU) {
+		count := uint64(1000)
+		return func(g *nvml.GPU) {
+			count += each
+			now := count
+			g.PCIe.Replays = &now
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*nvml.GPU)
 		want   fault.Class // empty for none
 	}{
 		"heat, says the driver":   {reasons(reasonSWThermal), fault.Thermal},
 		"heat, says the board":    {reasons(reasonHWThermal), fault.Thermal},
+		"at a limit":              {heat(87), fault.Thermal},
+		"below the limit":         {heat(86), ""},
+		"no margin left":          {heat(86, 0), fault.Thermal},
+		"a replay in each poll":   {replays(1), fault.PCIeDegraded},
+		"no replays":              {replays(0), ""},
 		"the power brake":         {reasons(reasonPowerBrake), fault.PowerBrake},
 		"idle, and a power cap":   {reasons(0x1 | 0x4), ""},
 		"few lanes while busy":    {link(5, 8, 90), fault.PCIeDegraded},

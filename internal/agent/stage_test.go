@@ -15,6 +15,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
@@ -29,6 +30,8 @@ type stage struct {
 	logs  slog.Handler
 	// actuator is the world, or stands before it.
 	actuator Actuator
+	// archive is where evidence goes.
+	archive Archive
 	// onSave runs before and after a snapshot is saved.
 	onSave func()
 
@@ -49,6 +52,7 @@ const (
 func newStage(t testing.TB) *stage {
 	s := &stage{t: t, dir: memoryDir(t), log: newBootLog("11111111-boot"), world: newWorld(), logs: slog.DiscardHandler}
 	s.actuator, s.onSave = s.world, func() {}
+	s.archive = evidence.NewDir(filepath.Join(s.dir, "evidence"), evidence.Limits{Keep: 64, MaxBytes: 32 << 20})
 	s.boot("11111111-boot")
 	return s
 }
@@ -84,6 +88,10 @@ func (s *stage) options() Options {
 		Actuator:  s.actuator,
 		StatePath: s.statePath(),
 		Grace:     grace,
+		Evidence:  s.archive,
+		Version:   "test",
+		Name:      "node-1",
+		Slots:     map[xidparse.PCI]string{mustPCI(address(2)): "7"},
 	}
 }
 
@@ -148,6 +156,14 @@ func (s *stage) polls(n int, changes ...func(*nvml.GPU)) {
 		time.Sleep(period)
 		synctest.Wait()
 	}
+}
+
+func mustPCI(text string) xidparse.PCI {
+	at, ok := xidparse.ParsePCI(text)
+	if !ok {
+		panic(text)
+	}
+	return at
 }
 
 // gpus is how many GPUs the driver lists.

@@ -29,7 +29,10 @@ func states(inv nvml.Inventory) []fault.GPUState {
 		}
 		s.Memory = memoryOf(g)
 		s.NVLink, s.Processes = g.NVLink, g.Use.Processes
+		s.Answers = answersOf(g)
 		s.Slowed = slowdownOf(g)
+		s.Heat = fault.Heat{GPU: g.Temperature.GPU, Slowdown: g.Temperature.Slowdown, Shutdown: g.Temperature.Shutdown, Margin: g.Temperature.Margin}
+		s.Replays = g.PCIe.Replays
 		s.Width, s.MaxWidth = number0(g.PCIe.Width), number0(g.PCIe.MaxWidth)
 		s.Generation, s.MaxGeneration = number0(g.PCIe.Gen), number0(g.PCIe.MaxGen)
 		out = append(out, s)
@@ -53,8 +56,32 @@ func memoryOf(g nvml.GPU) ecc.Reading {
 		}
 	} else if g.Retired != nil {
 		r.Pending = g.Retired.Pending // page retirement, before Ampere
+		r.Retired = &ecc.Retired{SingleBit: g.Retired.SingleBit, DoubleBit: g.Retired.DoubleBit}
 	}
 	return r
+}
+
+// answersOf says which values a poll was told, and which it was not for NVML's
+// "Unknown Error". Only those that every poll asks for: a slow one's failure would
+// stand for many. The error counters are judged for themselves.
+func answersOf(g nvml.GPU) map[string]bool {
+	answers := map[string]bool{}
+	for value, told := range map[nvml.Value]bool{
+		nvml.ValueRecovery:    g.Recovery != nil,
+		nvml.ValueRemap:       g.Remap != nil,
+		nvml.ValueClocks:      g.Clocks.Reasons != nil,
+		nvml.ValueTemperature: g.Temperature.GPU != nil,
+		nvml.ValueMemoryTemp:  g.Temperature.Memory != nil,
+		nvml.ValuePower:       g.Power.Watts != nil,
+		nvml.ValuePCIe:        g.PCIe.Gen != nil && g.PCIe.Width != nil,
+		nvml.ValueUse:         g.Use.GPU != nil,
+		nvml.ValueMemory:      g.Use.MemoryUsed != nil,
+	} {
+		if told || g.Failed[value] == errUnknown {
+			answers[string(value)] = told
+		}
+	}
+	return answers
 }
 
 // sum adds what is known; nil when nothing is.
@@ -110,8 +137,11 @@ func number0(n *int) int {
 	return *n
 }
 
-// stuck names the calls on single GPUs that do not return.
+// stuck names the calls that do not return while polls do.
 func stuck(inv nvml.Inventory) (calls []string) {
+	if inv.Stuck != nil {
+		calls = append(calls, inv.Stuck.Call)
+	}
 	for _, g := range inv.GPUs {
 		if g.Stuck != "" {
 			calls = append(calls, fmt.Sprintf("%s on %s", g.Stuck, cmp.Or(g.UUID, "GPU "+strconv.Itoa(g.Index))))

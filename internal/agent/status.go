@@ -7,6 +7,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/diag"
+	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -29,6 +30,10 @@ type Status struct {
 	Offered remediate.Offered `json:"offered,omitzero"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
+	// Evidence is why none can be written; empty when it can, or none is kept.
+	Evidence string `json:"evidence,omitempty"`
+	// Replacements are the parts that open incidents ask for.
+	Replacements []evidence.Replacement `json:"replacements,omitempty"`
 	// API is the actuator's present trouble; nil when it has none.
 	API *Trouble `json:"api,omitempty"`
 	// Waiting counts the events that have not been told yet.
@@ -42,8 +47,11 @@ type DriverStatus struct {
 	Blind    string    `json:"blind,omitempty"`
 	// Gpuless says that it need not answer: the PCI bus lists no GPU.
 	Gpuless bool `json:"gpuless,omitempty"`
-	// Stuck are the calls that do not return, each on one GPU.
+	// Stuck are the calls that do not return while polls do, each on one GPU or,
+	// where no GPU is named, on none.
 	Stuck []string `json:"stuck,omitempty"`
+	// Lacks are the functions that the driver's library does not have.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // Trouble is an error and when it came last.
@@ -57,7 +65,7 @@ func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent,
-			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck}}
+			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Lacks: c.lacks}}
 	s.DCGM, s.Offered = c.engine, c.offered
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
@@ -73,6 +81,7 @@ func (c *core) show() {
 			s.Diagnoses = append(s.Diagnoses, r)
 		}
 	}
+	s.Replacements = c.replacements(s.Incidents)
 	c.shown.Store(s)
 }
 
@@ -80,6 +89,11 @@ func (c *core) status() Status {
 	s := *c.shown.Load()
 	s.KernelLog = c.hearing()
 	s.API = c.trouble.Load()
+	if c.witness != nil {
+		if why := c.witness.keep.trouble.Load(); why != nil {
+			s.Evidence = *why
+		}
+	}
 	return s
 }
 

@@ -26,6 +26,7 @@ type Config struct {
 	Contain    Contain        `yaml:"contain"`
 	Kubernetes Kubernetes     `yaml:"kubernetes"`
 	State      State          `yaml:"state"`
+	Evidence   Evidence       `yaml:"evidence"`
 	HTTP       HTTP           `yaml:"http"`
 	Log        Log            `yaml:"log"`
 	// Actuator is who carries a plan out: kubernetes, or log, which only writes
@@ -110,11 +111,22 @@ type Kubernetes struct {
 	// StartJitter spreads the watches of a fleet that starts at once. It delays
 	// neither the kernel log nor a cordon.
 	StartJitter Duration `yaml:"startJitter"`
+	// KeepFromAutoscaler has Cluster Autoscaler and Karpenter told to let the Node
+	// be while an incident holds it.
+	KeepFromAutoscaler bool `yaml:"keepFromAutoscaler"`
 }
 
 // State says where the memory is.
 type State struct {
 	Path string `yaml:"path"`
+}
+
+// Evidence says how much of it is kept, in the folder evidence beside the state.
+type Evidence struct {
+	// Keep is how many incidents leave a bundle; 0 keeps none.
+	Keep int `yaml:"keep"`
+	// MaxBytes is how much all bundles take together, from 65536 on.
+	MaxBytes int `yaml:"maxBytes"`
 }
 
 // HTTP says where the daemon answers.
@@ -143,6 +155,7 @@ func Default() Config {
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},
+		Evidence:   Evidence{Keep: 64, MaxBytes: 32 << 20},
 		HTTP:       HTTP{Listen: ":9878"},
 		Actuator:   ActuatorKubernetes,
 	}

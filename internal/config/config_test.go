@@ -26,6 +26,8 @@ func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
 		{"unknown source", "kernelLog:\n  source: syslog\n", `c.yaml:2: kernelLog.source: "syslog" is not auto, kmsg, journal or both`},
 		{"no journal", "kernelLog:\n  source: both\n  journalPaths: []\n", "c.yaml:3: kernelLog.journalPaths: none, and the source is both"},
 		{"relative journal", "kernelLog:\n  journalPaths: [/a, b]\n", `c.yaml:2: kernelLog.journalPaths: ["/a" "b"] are not all absolute paths`},
+		{"negative count", "evidence:\n  keep: -1\n", "c.yaml:2: evidence.keep: -1 is negative"},
+		{"too small", "evidence:\n  maxBytes: 1000\n", "c.yaml:2: evidence.maxBytes: 1000 is less than 65536"},
 		{"relative path", "state:\n  path: state.db\n", `c.yaml:2: state.path: "state.db" is not an absolute path`},
 		{"zero polls", "contain: {cleanPolls: 0}\n", "c.yaml:1: contain.cleanPolls: 0 is less than 1"},
 		{"no port", "http:\n  listen: localhost\n", `c.yaml:2: http.listen: "localhost" is not host:port with a port from 0 to 65535`},

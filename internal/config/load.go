@@ -23,6 +23,10 @@ import (
 // few thousand.
 const maxSize = 1 << 20
 
+// minEvidence is the least that bundles of evidence may take: less would hold
+// nothing of an incident.
+const minEvidence = 64 << 10
+
 // Load reads a file over the defaults.
 func Load(path string) (Config, error) {
 	file, err := os.Open(path)
@@ -102,6 +106,8 @@ func (c *Config) check() error {
 		{"dcgm.address", c.DCGM.Enabled && !c.DCGM.Embedded && c.DCGM.Address == "", "empty, and no engine is embedded"},
 		{"contain.cleanPolls", c.Contain.CleanPolls < 1, fmt.Sprintf("%d is less than 1", c.Contain.CleanPolls)},
 		{"state.path", !filepath.IsAbs(c.State.Path), fmt.Sprintf("%q is not an absolute path", c.State.Path)},
+		{"evidence.keep", c.Evidence.Keep < 0, fmt.Sprintf("%d is negative", c.Evidence.Keep)},
+		{"evidence.maxBytes", c.Evidence.MaxBytes < minEvidence, fmt.Sprintf("%d is less than %d", c.Evidence.MaxBytes, minEvidence)},
 		{"http.listen", !listenable(c.HTTP.Listen), fmt.Sprintf("%q is not host:port with a port from 0 to 65535", c.HTTP.Listen)},
 		{"node", c.Node != "" && !nodeName(c.Node), fmt.Sprintf("%q is not a Node's name: lower case letters, digits, '-' and '.', at most 253", c.Node)},
 	} {

@@ -1,7 +1,7 @@
 // Package httpd is where the daemon answers: /metrics for Prometheus, /healthz
 // for whoever restarts it, /readyz for whoever relies on its sources, and
-// /api/v1/status and /api/v1/topology for people and their tools. All of it is
-// read only.
+// /api/v1/status, /api/v1/topology and /api/v1/events for people and their tools.
+// All of it is read only.
 package httpd
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
@@ -25,8 +26,14 @@ type Agent interface {
 	Alive() error
 }
 
-// Handler answers for an agent whose metrics are in reg.
-func Handler(a Agent, reg *prometheus.Registry, version string) (http.Handler, error) {
+// Bundles is the evidence that incidents left: an evidence.Dir.
+type Bundles interface {
+	List() ([]evidence.Summary, error)
+	Raw(id string) ([]byte, error)
+}
+
+// Handler answers for an agent whose metrics are in reg, and for its evidence.
+func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) (http.Handler, error) {
 	landing, err := web.NewLandingPage(web.LandingConfig{
 		Name:        "gpuhealthd",
 		Description: "GPU health on this node: what is broken, how far it reaches, what is done about it.",
@@ -34,6 +41,7 @@ func Handler(a Agent, reg *prometheus.Registry, version string) (http.Handler, e
 		Links: []web.LandingLinks{
 			{Address: "/api/v1/status", Text: "Status", Description: "the node's state as JSON; gpuhealthd status shows it as text"},
 			{Address: "/api/v1/topology", Text: "Topology", Description: "its NVLinks as JSON; gpuhealthd topology draws them"},
+			{Address: "/api/v1/events", Text: "Events", Description: "the incidents, open and past, as JSON; gpuhealthd events shows them as text"},
 			{Address: "/metrics", Text: "Metrics"},
 			{Address: "/healthz", Text: "Health", Description: "of this process"},
 			{Address: "/readyz", Text: "Readiness", Description: "of its sources"},
@@ -65,12 +73,14 @@ func Handler(a Agent, reg *prometheus.Registry, version string) (http.Handler, e
 	mux.HandleFunc("GET /api/v1/topology", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, a.Topology())
 	})
+	mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { listEvents(w, a, b) })
+	mux.HandleFunc("GET /api/v1/events/{id}", func(w http.ResponseWriter, r *http.Request) { sendBundle(w, r, b) })
 	return mux, nil
 }
 
-func writeJSON(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(v) // the client is gone: nobody to tell
+	_ = enc.Encode(value) // the client is gone: nobody to tell
 }

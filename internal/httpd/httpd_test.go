@@ -68,7 +68,7 @@ func TestAnswers(t *testing.T) {
 
 func answer(t *testing.T, a Agent, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	handler, err := Handler(a, prometheus.NewRegistry(), "test")
+	handler, err := Handler(a, bundles(t), prometheus.NewRegistry(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
 
 func TestAnIncidentOpensInTwoWritesAndIsThenSaid(t *testing.T) {
@@ -79,7 +80,7 @@ func TestWritesCarryOurFieldManager(t *testing.T) {
 	b.apply(t, quarantined("a"))
 	managed := map[string]bool{}
 	for _, entry := range b.object(t).ManagedFields {
-		if entry.Manager == manager {
+		if entry.Manager == apiserver.Manager {
 			managed[entry.Subresource] = true
 		}
 	}
@@ -226,7 +227,7 @@ func setCondition(node *corev1.Node, kind corev1.NodeConditionType, message stri
 func TestANodeThatIsNotThereIsNoError(t *testing.T) {
 	cluster := shared.Cluster(t)
 	b := with(t, cluster, "nobody", cluster.Admin())
-	if got := b.apply(t, quarantined("a")); got != (remediate.Observed{}) {
+	if got := b.apply(t, quarantined("a")); !cmp.Equal(got, remediate.Observed{}) {
 		t.Errorf("observed %+v", got)
 	}
 	if n := b.requests.count("patch"); n != 0 {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
 
 func happened(key string) remediate.Event {
@@ -66,28 +67,7 @@ func TestALongHostileMessageStillBecomesAnEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	note := b.events(t)[0].Note
-	if len(note) > noteLimit || len(note) < noteLimit-3 || !utf8.ValidString(note) {
+	if len(note) > apiserver.NoteLimit || len(note) < apiserver.NoteLimit-3 || !utf8.ValidString(note) {
 		t.Errorf("%d bytes, ends %q", len(note), note[len(note)-6:])
-	}
-}
-
-func TestTruncate(t *testing.T) {
-	cases := []struct {
-		text  string
-		limit int
-		want  string
-	}{
-		{"", 3, ""},
-		{"abc", 3, "abc"},
-		{"abcd", 3, "abc"},
-		{"a€", 4, "a€"},
-		{"a€", 3, "a"},
-		{"€", 2, ""},
-		{"\xff", 3, "\uFFFD"},
-	}
-	for _, c := range cases {
-		if got := truncate(c.text, c.limit); got != c.want {
-			t.Errorf("truncate(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
-		}
 	}
 }

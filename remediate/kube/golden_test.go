@@ -23,6 +23,7 @@ func TestGolden(t *testing.T) {
 		"unknown":     blind(),
 		"suspect":     suspect("5c1b4e0e-1201"),
 		"quarantined": quarantined("5c1b4e0e-1201"),
+		"kept":        kept("5c1b4e0e-1201"),
 		"probation":   probation(),
 		"failed":      failed(),
 		"nvl72":       nvl72(),

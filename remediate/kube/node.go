@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
 
 const (
@@ -37,7 +38,7 @@ type Options struct {
 	// and not logged.
 	Log *slog.Logger
 	// Observe may be nil.
-	Observe Observe
+	Observe apiserver.Observe
 	// WatchDelay is the upper bound of the random time after which Watch
 	// begins, so that a fleet which starts at once does not ask at once.
 	WatchDelay time.Duration
@@ -47,7 +48,7 @@ type Options struct {
 // goroutine.
 type Node struct {
 	options Options
-	client  *client
+	client  client
 	mirror  mirror
 
 	// writing lets one Apply at a time decide and write.
@@ -59,11 +60,11 @@ func New(options Options) (*Node, error) {
 	if options.Name == "" {
 		return nil, errors.New("no node name")
 	}
-	c, err := newClient(options.Config, options.Observe)
+	c, err := apiserver.New(options.Config, options.Observe)
 	if err != nil {
 		return nil, fmt.Errorf("client for node %s: %w", options.Name, err)
 	}
-	return &Node{options: options, client: c}, nil
+	return &Node{options: options, client: client{c}}, nil
 }
 
 // Apply makes the Node say what is wanted, in at most two writes, and returns

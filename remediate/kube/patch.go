@@ -54,6 +54,7 @@ func member(path, key string) string {
 type goal struct {
 	labels        map[string]string
 	note          string
+	kept          map[string]string
 	unschedulable bool
 	tainted       bool
 	taint         string
@@ -62,7 +63,7 @@ type goal struct {
 // settle turns the wish into a goal for this Node, as it is now.
 func settle(have view, want remediate.Desired) (goal, error) {
 	next := remediate.Settle(want, have.observed())
-	g := goal{labels: want.Labels(), unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault}
+	g := goal{labels: want.Labels(), kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault}
 	if next.Note == nil {
 		return g, nil
 	}
@@ -119,16 +120,40 @@ func cordonSteps(have view, to goal) []operation {
 	case to.note == "":
 		steps = append(steps, remove(mark))
 	case have.unnoted:
-		steps = append(steps, add(annotationsPath, map[string]string{remediate.NoteAnnotation: to.note}))
+		all := map[string]string{remediate.NoteAnnotation: to.note}
+		maps.Copy(all, to.kept)
+		steps = append(steps, add(annotationsPath, all))
 	default:
 		steps = append(steps, add(mark, to.note))
 	}
+	steps = append(steps, keepSteps(have, to.kept)...)
 	switch {
 	case have.unschedulable == to.unschedulable:
 	case to.unschedulable:
 		steps = append(steps, add(cordonPath, true))
 	default:
 		steps = append(steps, remove(cordonPath))
+	}
+	return steps
+}
+
+// keepSteps change the autoscalers' annotations, which never change without the
+// mark, since that names ours.
+func keepSteps(have view, want map[string]string) []operation {
+	if have.unnoted {
+		return nil // they came with the mark
+	}
+	var steps []operation
+	for _, key := range remediate.KeepAnnotations() {
+		path := member(annotationsPath, key)
+		had, there := have.kept[key]
+		value, wanted := want[key]
+		switch {
+		case wanted && !there:
+			steps = append(steps, test(path, absent), add(path, value))
+		case there && !wanted:
+			steps = append(steps, test(path, had), remove(path))
+		}
 	}
 	return steps
 }

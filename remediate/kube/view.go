@@ -22,8 +22,10 @@ type view struct {
 	labels        map[string]string
 	bare, unnoted bool
 	// note is the mark's text; noted says that there is one, empty or not.
-	note          string
-	noted         bool
+	note  string
+	noted bool
+	// kept are the autoscalers' annotations, whoever set them.
+	kept          map[string]string
 	unschedulable bool
 	taints        []taint
 	conditions    map[string]condition
@@ -68,6 +70,14 @@ func viewOf(node *corev1.Node) view {
 	v.offered.Capacity = count(node.Status.Capacity)
 	v.offered.Allocatable = count(node.Status.Allocatable)
 	v.note, v.noted = node.Annotations[remediate.NoteAnnotation]
+	for _, key := range remediate.KeepAnnotations() {
+		if value, ok := node.Annotations[key]; ok {
+			if v.kept == nil {
+				v.kept = map[string]string{}
+			}
+			v.kept[key] = value
+		}
+	}
 	for _, key := range ourLabels() {
 		if value, ok := node.Labels[key]; ok {
 			v.labels[key] = value
@@ -127,6 +137,7 @@ func (v view) observed() remediate.Observed {
 		Unschedulable: v.unschedulable,
 		Tainted:       v.ourTaint() >= 0,
 		Note:          v.mark(),
+		Kept:          v.kept,
 		Offered:       v.offered,
 	}
 }
@@ -136,6 +147,7 @@ func (v view) observed() remediate.Observed {
 func (v view) same(other view) bool {
 	return v.uid == other.uid &&
 		v.note == other.note &&
+		maps.Equal(v.kept, other.kept) &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&
 		v.quarantine() == other.quarantine() &&

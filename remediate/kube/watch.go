@@ -27,7 +27,7 @@ func (n *Node) Watch(ctx context.Context, changed func()) {
 	}
 	logger := logr.FromSlogHandler(n.options.Log.Handler())
 	own := fields.OneTermEqualSelector(metav1.ObjectNameField, n.options.Name)
-	source := cache.NewListWatchFromClient(n.client.core, "nodes", metav1.NamespaceAll, own)
+	source := cache.NewListWatchFromClient(n.client.Core, "nodes", metav1.NamespaceAll, own)
 	reflector := cache.NewReflectorWithOptions(source, &corev1.Node{}, &n.mirror, cache.ReflectorOptions{
 		Name:   "node " + n.options.Name,
 		Logger: &logger,

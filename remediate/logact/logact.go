@@ -44,6 +44,7 @@ func (a *Actuator) Apply(_ context.Context, want remediate.Desired) (remediate.O
 	a.taint(want, next)
 	a.labels(want)
 	a.mark(next)
+	a.keep(next)
 	a.condition(remediate.ConditionGPU, a.said.GPU, want.GPU)
 	a.condition(remediate.ConditionNVLink, a.said.NVLink, want.NVLink)
 	a.said, a.node = want, next
@@ -94,6 +95,17 @@ func (a *Actuator) mark(next remediate.Observed) {
 		a.say("would remove the mark of incident %s", a.node.Note.ID)
 	case next.Note != nil && (a.node.Note == nil || next.Note.ID != a.node.Note.ID || next.Note.Step != a.node.Note.Step):
 		a.say("would mark incident %s: %s, step %s, GPUs %v", next.Note.ID, next.Note.Fault, next.Note.Step, next.Note.GPUs)
+	}
+}
+
+func (a *Actuator) keep(next remediate.Observed) {
+	for _, key := range remediate.KeepAnnotations() {
+		switch had, have := a.node.Kept[key], next.Kept[key]; {
+		case had == "" && have != "":
+			a.say("would annotate %s=%s", key, have)
+		case had != "" && have == "":
+			a.say("would remove the annotation %s", key)
+		}
 	}
 }
 

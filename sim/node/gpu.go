@@ -11,8 +11,9 @@ import (
 type GPU struct {
 	// Index is the place in the control file, from 0.
 	Index int
-	// UUID, PCI (domain:bus:device, lower case), Serial and Name identify it.
-	UUID, PCI, Serial, Name string
+	// UUID, PCI (domain:bus:device, lower case), Serial, Name and the board's Part
+	// number identify it.
+	UUID, PCI, Serial, Name, Part string
 	// State is present, lost or gone.
 	State string
 }
@@ -52,6 +53,7 @@ func (c conf) gpus() []GPU {
 			PCI:    address(c.get(i, "pci")),
 			Serial: c.get(i, "serial"),
 			Name:   c.get(i, "name"),
+			Part:   c.get(i, "part"),
 			State:  c.get(i, "state"),
 		}
 	}

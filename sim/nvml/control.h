@@ -62,7 +62,7 @@ struct link_number {
 };
 
 struct gpu {
-	char uuid[MAX_TEXT], serial[MAX_TEXT], name[MAX_TEXT];
+	char uuid[MAX_TEXT], serial[MAX_TEXT], name[MAX_TEXT], part[MAX_TEXT];
 	char switches[MAX_TEXT]; /* the addresses of those that this host has */
 	char cluster[MAX_TEXT], chassis[MAX_TEXT];
 	unsigned domain, bus, device, minor;

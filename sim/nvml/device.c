@@ -48,6 +48,15 @@ EXPORT nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsig
 	return rc ? rc : copy_out(serial, length, gpu.serial);
 }
 
+EXPORT nvmlReturn_t nvmlDeviceGetBoardPartNumber(nvmlDevice_t device, char *partNumber, unsigned int length)
+{
+	struct gpu gpu;
+	nvmlReturn_t rc = session_gpu(__func__, device, &gpu);
+	if (!rc && !*gpu.part)
+		rc = NVML_ERROR_NOT_SUPPORTED; /* a board without an inforom has none */
+	return rc ? rc : copy_out(partNumber, length, gpu.part);
+}
+
 EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
 {
 	struct gpu gpu;

@@ -107,6 +107,8 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 		return take_text(g->uuid, value);
 	if (!strcmp(key, "serial"))
 		return take_text(g->serial, value);
+	if (!strcmp(key, "part"))
+		return take_text(g->part, value);
 	if (!strcmp(key, "name"))
 		return take_text(g->name, value);
 	if (!strncmp(key, "link.", 5))

@@ -1,5 +1,5 @@
-// Module cluster builds the control plane that the tests run against: etcd and
-// kube-apiserver, from their own Go modules. It stands apart so that none of
+// Module cluster builds the control plane that the tests run against: etcd,
+// kube-apiserver and kube-scheduler, from their own Go modules. It stands apart so that none of
 // their requirements enter the product's go.mod. build.sh does the building.
 module github.com/gpuhealthd/gpuhealthd/test/cluster
 
@@ -10,6 +10,7 @@ godebug default=go1.26
 tool (
 	go.etcd.io/etcd/server/v3
 	k8s.io/kubernetes/cmd/kube-apiserver
+	k8s.io/kubernetes/cmd/kube-scheduler
 )
 
 require (

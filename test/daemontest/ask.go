@@ -86,12 +86,21 @@ func (d *Daemon) Status() (s agent.Status) {
 // StatusText is what the command gpuhealthd status prints.
 func (d *Daemon) StatusText() string {
 	d.t.Helper()
-	out, err := exec.Command(d.binary, "status", "--url", d.url).CombinedOutput()
+	return d.Call("status", "--url", d.url)
+}
+
+// Call is what any command of gpuhealthd prints.
+func (d *Daemon) Call(args ...string) string {
+	d.t.Helper()
+	out, err := exec.Command(d.binary, args...).CombinedOutput()
 	if err != nil {
-		d.t.Fatalf("gpuhealthd status: %v\n%s", err, out)
+		d.t.Fatalf("gpuhealthd %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
 }
+
+// URL is where the daemon answers.
+func (d *Daemon) URL() string { return d.url }
 
 // Metric sums the samples of a metric, whose name has no prefix here, that
 // carry all of the labels, each written as name="value".

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// binaries returns the folder that holds etcd and kube-apiserver, after having
-// them built where they are missing. Which folder that is, KUBEBUILDER_ASSETS
-// included, is the script's decision.
-func binaries() (string, error) {
+// binaries returns the folder that holds the programs, after having those built
+// that are missing. Which folder that is, KUBEBUILDER_ASSETS included, is the
+// script's decision.
+func binaries(programs ...string) (string, error) {
 	root, err := repositoryRoot()
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command(filepath.Join(root, "test", "cluster", "build.sh"))
+	build := exec.Command(filepath.Join(root, "test", "cluster", "build.sh"), programs...)
 	build.Stderr = os.Stderr // its progress
 	folder, err := build.Output()
 	if err != nil {
-		return "", fmt.Errorf("kubetest: no etcd and kube-apiserver: %s: %w (to build them, type: make cluster)", build.Path, err)
+		return "", fmt.Errorf("kubetest: no %s: %s: %w (to build them, type: make cluster)", strings.Join(programs, " and "), build.Path, err)
 	}
 	return string(bytes.TrimSpace(folder)), nil
 }

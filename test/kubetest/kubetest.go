@@ -2,9 +2,10 @@
 // kube-apiserver on 127.0.0.1, with the Node and RBAC authorizers and the
 // NodeRestriction admission plugin.
 //
-// There is no controller-manager, scheduler or kubelet: nothing but the test
-// and the code under test changes an object. A new Node carries the taint
-// node.kubernetes.io/not-ready that the API server itself gives it.
+// There is no controller-manager or kubelet, and a scheduler only for a test that
+// asks for it: nothing but the test and the code under test changes an object. A
+// new Node carries the taint node.kubernetes.io/not-ready that the API server
+// itself gives it.
 //
 // The binaries come from test/cluster/build.sh, which builds them once. No
 // process outlives the test binary, even one that is killed.
@@ -37,7 +38,7 @@ type Cluster struct {
 // New starts a control plane and returns when the API server is ready, after
 // about three seconds. The caller must Stop it; tests use Start or Shared.
 func New() (*Cluster, error) {
-	binaries, err := binaries()
+	binaries, err := binaries("etcd", "kube-apiserver")
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,29 @@ before. A line that does not name its process (` + "`pid='<unknown>'`" + `) does
 even where an XID 43 behind it names one.
 `
 
+const polled = `
+## When polls point to the GPU
+
+What comes and goes counts once it has lasted.
+
+- **` + "`thermal`" + `**: clocks held down by heat, or a GPU at its slowdown or shutdown limit
+  or without a margin to it, in more than half of the polls of two minutes.
+- **` + "`power-brake`" + `**, and **` + "`pcie-degraded`" + `** for too few lanes or too low a generation
+  while the GPU works: the same share. More than 8 PCIe replays in a minute are
+  ` + "`pcie-degraded`" + ` too, as to DCGM.
+- **` + "`remap-pending`" + `** and **` + "`remap-failed`" + `** stand for page retirement too, which GPUs
+  before Ampere have instead: a page that waits, and too many that are retired. Too many
+  are 63, or more than 15 for double-bit errors of which two came within a week: DCGM's
+  limits.
+- **` + "`gpu-failed`" + `**: the driver answers for the GPU with an error in two polls in a row, or
+  with "Unknown Error" (NVML 999) for a value that the GPU has told before: recovery action,
+  row remapping, clock reasons, temperatures, power, PCIe link, utilisation, memory. The
+  error counters are ` + "`ecc-unreadable`" + `. A value that every GPU fails to tell is held for a
+  person, and no GPU is blamed. "Not supported" is nothing.
+- **` + "`driver-hung`" + `**: a call past its deadline in two polls in a row. While the call that
+  waits for the driver's events does not return and the polls do, it is held for a person.
+`
+
 const ends = `
 ## What ends a fault
 
@@ -71,6 +94,7 @@ func docs() []byte {
 			r.Action, unless(r.Later, fault.None), yes(r.Floor), drain(r.Drain), blankZero(r.Diag), symptoms(r))
 	}
 	b.WriteString(suspects)
+	b.WriteString(polled)
 	b.WriteString(ends)
 	for _, r := range rules {
 		fmt.Fprintf(&b, "| %s | %s |\n", code(r.Class), r.Over())

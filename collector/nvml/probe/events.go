@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// maxWait is how long one wait for an event takes, and so how long closing
-	// the library may take.
+	// maxWait is how long one wait for an event takes.
 	maxWait = time.Second
 	// gather is between two reports: in a storm events are added up.
 	gather = 100 * time.Millisecond
@@ -46,67 +45,63 @@ type events struct {
 	timeout time.Duration // of one wait
 	set     driver.EventSet
 	index   map[driver.Device]int // of the GPUs in the set
-	quit    chan struct{}
-	ended   chan struct{}
 }
 
 // listen begins to hear the GPUs' XIDs. A wait takes no longer than a period.
 func listen(lib library, gpus int, period time.Duration) *events {
-	e := &events{
-		heard: make(chan heard), lib: lib, gpus: gpus, timeout: min(period, maxWait),
-		quit: make(chan struct{}), ended: make(chan struct{}),
-	}
+	e := &events{heard: make(chan heard), lib: lib, gpus: gpus, timeout: min(period, maxWait)}
 	go e.run()
 	return e
-}
-
-// stop ends it as soon as the call that it is in returns.
-func (e *events) stop() {
-	close(e.quit)
-	<-e.ended
 }
 
 // run makes a set and listens, and does so again after an error: once a GPU of the
 // set is lost every wait says so, until a set is made without it.
 func (e *events) run() {
-	defer close(e.ended)
 	pause := minPause
 	for {
 		lasted := false
-		if e.call("nvmlEventSetCreate", func() (ret driver.Return) { e.set, ret = e.lib.EventSetCreate(); return ret }) == driver.SUCCESS {
+		if e.call(newCall("nvmlEventSetCreate"), func() (ret driver.Return) { e.set, ret = e.lib.EventSetCreate(); return ret }) == driver.SUCCESS {
 			e.register()
 			lasted = e.listen()
-			_ = e.call("nvmlEventSetFree", func() driver.Return { return e.set.Free() })
+			_ = e.call(newCall("nvmlEventSetFree"), func() driver.Return { return e.set.Free() })
 		}
 		if lasted {
 			pause = minPause
 		}
-		if !e.sleep(pause) {
-			return
-		}
+		time.Sleep(pause)
 		pause = min(2*pause, maxPause)
 	}
 }
 
-func (e *events) call(name string, f func() driver.Return) driver.Return {
-	if !e.lib.has.has(name) {
+func (e *events) call(c call, f func() driver.Return) driver.Return {
+	if !e.lib.has.has(c.name) {
 		return driver.ERROR_FUNCTION_NOT_FOUND
 	}
-	e.track.enter(name)
+	e.track.enter(c)
 	defer e.track.leave()
 	return f()
+}
+
+// late gives the call that it is in where that is past its deadline. The time
+// that a wait may take is not counted.
+func (e *events) late(now time.Time, deadline time.Duration) call {
+	if c := e.track.current(); c.age(now) >= deadline {
+		return c
+	}
+	return call{}
 }
 
 // register adds the GPUs that can be asked and tell XIDs.
 func (e *events) register() {
 	e.index = map[driver.Device]int{}
 	for i := range e.gpus {
+		on := func(name string) call { return call{name: name, gpu: i, since: time.Now()} }
 		var dev driver.Device
 		var types uint64
-		if e.call("nvmlDeviceGetHandleByIndex", func() (ret driver.Return) {
+		if e.call(on("nvmlDeviceGetHandleByIndex"), func() (ret driver.Return) {
 			dev, ret = e.lib.DeviceGetHandleByIndex(i)
 			return ret
-		}) != driver.SUCCESS || e.call("nvmlDeviceGetSupportedEventTypes", func() (ret driver.Return) {
+		}) != driver.SUCCESS || e.call(on("nvmlDeviceGetSupportedEventTypes"), func() (ret driver.Return) {
 			types, ret = dev.GetSupportedEventTypes()
 			return ret
 		}) != driver.SUCCESS {
@@ -115,34 +110,26 @@ func (e *events) register() {
 		if types &= driver.EventTypeXidCriticalError; types == 0 {
 			continue
 		}
-		if e.call("nvmlDeviceRegisterEvents", func() driver.Return { return dev.RegisterEvents(types, e.set) }) == driver.SUCCESS {
+		if e.call(on("nvmlDeviceRegisterEvents"), func() driver.Return { return dev.RegisterEvents(types, e.set) }) == driver.SUCCESS {
 			e.index[dev] = i
 		}
 	}
 }
 
-// listen tells events until waiting for them fails, or it is to end. It says
-// whether it could wait at all.
+// listen tells events until waiting for them fails. It says whether it could wait
+// at all.
 func (e *events) listen() (lasted bool) {
 	for {
 		counts, ret := e.wait()
 		for x, count := range counts {
-			select {
-			case e.heard <- heard{x, count}:
-			case <-e.quit:
-				return true
-			}
+			e.heard <- heard{x, count}
 		}
 		if ret != driver.SUCCESS && ret != driver.ERROR_TIMEOUT {
 			return lasted || len(counts) > 0
 		}
 		lasted = true
-		var pause time.Duration
 		if len(counts) > 0 {
-			pause = gather
-		}
-		if !e.sleep(pause) {
-			return true
+			time.Sleep(gather)
 		}
 	}
 }
@@ -153,7 +140,8 @@ func (e *events) wait() (counts map[event]int, ret driver.Return) {
 	timeout := e.timeout
 	for range burst {
 		var data driver.EventData
-		ret := e.call("nvmlEventSetWait", func() (ret driver.Return) {
+		back := call{name: "nvmlEventSetWait", gpu: noGPU, since: time.Now().Add(timeout)}
+		ret := e.call(back, func() (ret driver.Return) {
 			data, ret = e.set.Wait(uint32(timeout.Milliseconds()))
 			return ret
 		})
@@ -180,14 +168,4 @@ func (h heard) report(uuid string) nvml.Report {
 		x.CI = &ci
 	}
 	return nvml.XIDReport(x)
-}
-
-// sleep is false when it is to end.
-func (e *events) sleep(d time.Duration) bool {
-	select {
-	case <-e.quit:
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

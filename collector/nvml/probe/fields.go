@@ -38,6 +38,7 @@ var fastFields = []field{
 	{driver.FI_DEV_REMAPPED_PENDING, nvml.ValueRemap, func(r *reading, n int64) bool { return flag(&r.pending, n) }},
 	{driver.FI_DEV_REMAPPED_FAILURE, nvml.ValueRemap, func(r *reading, n int64) bool { return flag(&r.failed, n) }},
 	{driver.FI_DEV_MEMORY_TEMP, nvml.ValueMemoryTemp, func(r *reading, n int64) bool { return within(&r.Temperature.Memory, n, minTemp, maxTemp) }},
+	{driver.FI_DEV_PCIE_REPLAY_COUNTER, nvml.ValueReplays, func(r *reading, n int64) bool { return count(&r.PCIe.Replays, n) }},
 	{driver.FI_DEV_POWER_INSTANT, nvml.ValuePower, func(r *reading, n int64) bool { return watts(&r.Power.Watts, n) }},
 }
 
@@ -49,7 +50,6 @@ var slowFields = []field{
 	{driver.FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN, nvml.ValueClockTimes, func(r *reading, n int64) bool { return elapsed(&r.Clocks.SWThermal, n) }},
 	{driver.FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN, nvml.ValueClockTimes, func(r *reading, n int64) bool { return elapsed(&r.Clocks.HWThermal, n) }},
 	{driver.FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN, nvml.ValueClockTimes, func(r *reading, n int64) bool { return elapsed(&r.Clocks.PowerBrake, n) }},
-	{driver.FI_DEV_PCIE_REPLAY_COUNTER, nvml.ValueReplays, func(r *reading, n int64) bool { return count(&r.PCIe.Replays, n) }},
 	{driver.FI_DEV_POWER_CURRENT_LIMIT, nvml.ValuePowerLimit, func(r *reading, n int64) bool { return watts(&r.Power.Limit, n) }},
 }
 

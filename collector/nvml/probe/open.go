@@ -24,7 +24,7 @@ func (p *probe) open(ctx context.Context) error {
 	var failed *nvml.Error
 	done, err := p.await(ctx, func() { p.session, failed = openLibrary(p.lib, &t) }, func(now time.Time) error {
 		if c := t.current(); c.age(now) >= p.cfg.Deadline {
-			return p.hung(c, nil, now)
+			return nvml.HungReport(*c.hung(now)).Write(p.out)
 		}
 		return nil
 	})
@@ -37,6 +37,9 @@ func (p *probe) open(ctx context.Context) error {
 		}
 		return fmt.Errorf("probe nvml: %w", failed)
 	}
+	if err := p.session.hello().Write(p.out); err != nil {
+		return err
+	}
 	p.answers = make(chan nvml.GPU, p.session.count)
 	p.gpus = nil
 	for i := range p.session.count {
@@ -46,13 +49,18 @@ func (p *probe) open(ctx context.Context) error {
 	return nil
 }
 
+// hello says what it is that was opened.
+func (s session) hello() nvml.Report {
+	return nvml.HelloReport(nvml.Hello{Driver: s.driver, NVML: s.nvml, Lacks: s.has.lacking()})
+}
+
 // openLibrary makes the calls that belong to no GPU. The driver counts its GPUs
 // when the library is initialised: to count again is to begin again. Versions
 // that are not told stay unknown.
 func openLibrary(lib driver.Interface, t *track) (s session, failed *nvml.Error) {
 	s.calls, s.fields = newCosts(), newCosts()
 	do := func(name string, call func() driver.Return) *nvml.Error {
-		t.enter(name)
+		t.enter(newCall(name))
 		began := time.Now()
 		ret := call()
 		s.calls.add(name, time.Since(began))

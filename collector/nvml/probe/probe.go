@@ -28,11 +28,10 @@ type Config struct {
 	Period, SlowPeriod, Deadline time.Duration
 }
 
-// Run polls until in ends or ctx is done, which is a clean end. Each line on in is a wish: "poll" for a poll of
-// everything at once, "close" to shut the library down, which is reported when it
-// is done, and "open" to go on. Run owns the process: it ends with an error when
-// the library cannot be opened (reported as well) or out cannot be written, and
-// then the process should end.
+// Run polls until in ends or ctx is done, which is a clean end. A line "poll" on in
+// is a wish for a poll of everything at once. Run owns the process, whose end shuts
+// the library down: it ends with an error when the library cannot be opened
+// (reported as well) or out cannot be written.
 func Run(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	if cfg.Period <= 0 || cfg.SlowPeriod <= 0 || cfg.Deadline <= 0 {
 		return fmt.Errorf("probe nvml: period %v, slow period %v, deadline %v: all must be above zero",
@@ -40,29 +39,18 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &probe{cfg: cfg, out: out, lib: driver.New(), wishes: readWishes(in, cancel)}
-	for ctx.Err() == nil {
-		if err := p.open(ctx); err != nil || ctx.Err() != nil {
-			return err
-		}
-		if err := p.watch(ctx); err != nil || ctx.Err() != nil {
-			return err
-		}
-		if err := p.close(ctx); err != nil {
-			return err
-		}
-		if err := p.rest(ctx); err != nil {
-			return err
-		}
+	p := &probe{cfg: cfg, out: out, lib: driver.New(), polls: readWishes(in, cancel)}
+	if err := p.open(ctx); err != nil || ctx.Err() != nil {
+		return err
 	}
-	return nil
+	return p.watch(ctx)
 }
 
 type probe struct {
-	cfg    Config
-	out    io.Writer
-	lib    driver.Interface
-	wishes *wishes
+	cfg   Config
+	out   io.Writer
+	lib   driver.Interface
+	polls <-chan struct{} // the parent's wishes
 
 	// While the library is open.
 	session session
@@ -72,7 +60,7 @@ type probe struct {
 	slowAt  time.Time // when the slow values are due
 }
 
-// watch polls until the parent wants the library closed or ctx is done.
+// watch polls until ctx is done.
 func (p *probe) watch(ctx context.Context) error {
 	tick := time.NewTicker(p.cfg.Period)
 	defer tick.Stop()
@@ -92,20 +80,15 @@ func (p *probe) watch(ctx context.Context) error {
 	}
 }
 
-// wait returns when a poll is due, or is done when the library is to be closed.
+// wait returns when a poll is due, or is done when ctx is.
 func (p *probe) wait(ctx context.Context, tick <-chan time.Time) (done bool, err error) {
 	for {
 		select {
 		case <-tick:
 			return false, nil
-		case <-p.wishes.changed:
-			poll, closed := p.wishes.take()
-			if poll {
-				p.slowAt = time.Now()
-			}
-			if poll || closed {
-				return closed, nil
-			}
+		case <-p.polls:
+			p.slowAt = time.Now()
+			return false, nil
 		case late := <-p.answers: // what was stuck is free: say so at once
 			p.take(late)
 			return false, nil
@@ -181,29 +164,33 @@ func (p *probe) take(answer nvml.GPU) {
 
 func (p *probe) report() error {
 	now := time.Now()
-	list := make([]nvml.GPU, len(p.gpus))
+	inv := nvml.Inventory{Driver: p.session.driver, NVML: p.session.nvml, GPUs: make([]nvml.GPU, len(p.gpus))}
+	aside := p.events.late(now, p.cfg.Deadline)
+	if aside.name != "" && aside.gpu == noGPU {
+		inv.Stuck = aside.hung(now)
+	}
 	for i, g := range p.gpus {
-		if g.stuck.name == "" {
-			list[i] = g.last
+		stuck := g.stuck
+		if stuck.name == "" && aside.gpu == i {
+			stuck = aside
+		}
+		if stuck.name == "" {
+			inv.GPUs[i] = g.last
 			continue
 		}
-		list[i] = g.unknown()
-		list[i].Stuck = g.stuck.name
-		if err := p.hung(g.stuck, &list[i], now); err != nil {
+		inv.GPUs[i] = g.unknown()
+		inv.GPUs[i].Stuck = stuck.name
+		h := stuck.hung(now)
+		h.Index, h.UUID = &inv.GPUs[i].Index, inv.GPUs[i].UUID
+		if err := nvml.HungReport(*h).Write(p.out); err != nil {
 			return err
 		}
 	}
-	return nvml.InventoryReport(nvml.Inventory{
-		Driver: p.session.driver, NVML: p.session.nvml, GPUs: list,
-		Calls: p.session.calls.take(), Fields: p.session.fields.take(),
-	}).Write(p.out)
+	inv.Calls, inv.Fields = p.session.calls.take(), p.session.fields.take()
+	return nvml.InventoryReport(inv).Write(p.out)
 }
 
-// hung reports a call that is past its deadline, on a GPU or (nil) on none.
-func (p *probe) hung(c call, g *nvml.GPU, now time.Time) error {
-	h := nvml.Hung{Call: c.name, Seconds: c.age(now).Seconds()}
-	if g != nil {
-		h.Index, h.UUID = &g.Index, g.UUID
-	}
-	return nvml.HungReport(h).Write(p.out)
+// hung reports the call as one that is past its deadline, on no GPU.
+func (c call) hung(now time.Time) *nvml.Hung {
+	return &nvml.Hung{Call: c.name, Seconds: c.age(now).Seconds()}
 }

@@ -26,7 +26,7 @@ func TestHealthyInventory(t *testing.T) {
 	}
 	for i, g := range inv.GPUs {
 		w := want[i]
-		if g.Index != i || g.UUID != w.UUID || g.PCI.String() != w.PCI || g.Serial != w.Serial || g.Name != w.Name {
+		if g.Index != i || g.UUID != w.UUID || g.PCI.String() != w.PCI || g.Serial != w.Serial || g.Name != w.Name || g.Part != w.Part {
 			t.Errorf("GPU %d: %+v, want %+v", i, g, w)
 		}
 		if g.Minor == nil || *g.Minor != i || g.MIG == nil || *g.MIG || g.Recovery == nil || *g.Recovery != 0 {
@@ -104,6 +104,44 @@ func TestHangInInit(t *testing.T) {
 	}
 	must(t, n.Hang("nvmlInit_v2", "", 0))
 	c.inventory(anyInventory)
+}
+
+// A wait for events that does not return is told beside the polls, once it is past
+// its own time and a deadline; a registration is its GPU's call.
+func TestHangBesideThePolls(t *testing.T) {
+	lib := simulated(t)
+	t.Run("wait", func(t *testing.T) {
+		t.Parallel()
+		n := newNode(t)
+		c := start(t, n, lib)
+		c.inventory(anyInventory)
+		must(t, n.Hang("nvmlEventSetWait_v2", "", node.Forever))
+		inv := c.inventory(func(i nvml.Inventory) bool { return i.Stuck != nil })
+		if h := inv.Stuck; h.Call != "nvmlEventSetWait" || h.Index != nil || h.Seconds < deadline.Seconds() {
+			t.Errorf("stuck: %+v", h)
+		}
+		if g := inv.GPUs[7]; g.Stuck != "" || g.Recovery == nil {
+			t.Errorf("GPU 7: %+v, want it polled", g)
+		}
+		must(t, n.Hang("nvmlEventSetWait_v2", "", 0))
+		c.inventory(func(i nvml.Inventory) bool { return i.Stuck == nil })
+	})
+	t.Run("register", func(t *testing.T) {
+		t.Parallel()
+		n := newNode(t)
+		must(t, n.Hang("nvmlDeviceRegisterEvents", "6", node.Forever))
+		c := start(t, n, lib)
+		h := c.until(func(r nvml.Report) bool { return r.Hung != nil }).Hung
+		if h.Call != "nvmlDeviceRegisterEvents" || *h.Index != 6 || h.UUID == "" {
+			t.Errorf("hung: %+v", h)
+		}
+		inv := c.inventory(anyInventory)
+		if inv.Stuck != nil || inv.GPUs[6].Stuck != h.Call || inv.GPUs[5].Stuck != "" {
+			t.Errorf("%+v", inv)
+		}
+		must(t, n.Hang("nvmlDeviceRegisterEvents", "6", 0))
+		c.inventory(func(i nvml.Inventory) bool { return i.GPUs[6].Stuck == "" && i.GPUs[6].Recovery != nil })
+	})
 }
 
 func TestRemapAndRecovery(t *testing.T) {

@@ -53,7 +53,7 @@ func (q *query) call(name string, f func() driver.Return) driver.Return {
 	case !q.lib.has.has(name):
 		return driver.ERROR_FUNCTION_NOT_FOUND
 	}
-	q.gpu.track.enter(name)
+	q.gpu.track.enter(newCall(name))
 	began := time.Now()
 	ret := f()
 	q.lib.calls.add(name, time.Since(began))
@@ -163,6 +163,10 @@ func (q *query) identify() bool {
 	})
 	_ = q.call("nvmlDeviceGetName", func() (ret driver.Return) {
 		id.Name, ret = q.dev.GetName()
+		return ret
+	})
+	_ = q.call("nvmlDeviceGetBoardPartNumber", func() (ret driver.Return) {
+		id.Part, ret = q.dev.GetBoardPartNumber()
 		return ret
 	})
 	minor := 0

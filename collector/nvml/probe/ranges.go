@@ -3,6 +3,7 @@ package probe
 // What no GPU can have: a sensor or a driver that says so is lying.
 const (
 	minTemp, maxTemp = -60, 150 // °C
+	minLimit         = 50       // °C: some drivers tell 0 for a limit that they do not have
 	maxWatts         = 10_000
 	maxRows          = 1 << 20
 	maxGen, maxWidth = 10, 64 // of PCIe

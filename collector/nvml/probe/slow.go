@@ -11,7 +11,7 @@ import (
 // slowValues are those that only a slow poll asks for.
 var slowValues = []nvml.Value{
 	nvml.ValueBanks, nvml.ValueRetired, nvml.ValueClockTimes, nvml.ValueTempLimits, nvml.ValuePowerLimit,
-	nvml.ValuePCIeMax, nvml.ValueReplays, nvml.ValuePersistence,
+	nvml.ValuePCIeMax, nvml.ValuePersistence,
 	nvml.ValueLinks, nvml.ValueFabric, nvml.ValuePlatform,
 }
 
@@ -43,7 +43,7 @@ func (q *query) keepSlow() {
 	g.Clocks.PowerBrake, g.Clocks.PowerCap = last.Clocks.PowerBrake, last.Clocks.PowerCap
 	g.Temperature.Slowdown, g.Temperature.Shutdown = last.Temperature.Slowdown, last.Temperature.Shutdown
 	g.Power.Limit = last.Power.Limit
-	g.PCIe.MaxGen, g.PCIe.MaxWidth, g.PCIe.Replays = last.PCIe.MaxGen, last.PCIe.MaxWidth, last.PCIe.Replays
+	g.PCIe.MaxGen, g.PCIe.MaxWidth = last.PCIe.MaxGen, last.PCIe.MaxWidth
 	for v, code := range last.Failed {
 		if slices.Contains(slowValues, v) {
 			q.fail(v, code)
@@ -74,7 +74,7 @@ func (q *query) limits() {
 		q.number(nvml.ValueTempLimits, "nvmlDeviceGetTemperatureThreshold", func() (int, driver.Return) {
 			t, ret := q.dev.GetTemperatureThreshold(which)
 			return int(int32(t)), ret
-		}, to, minTemp, maxTemp)
+		}, to, minLimit, maxTemp)
 	}
 	limit(driver.TEMPERATURE_THRESHOLD_SLOWDOWN, &q.found.Temperature.Slowdown)
 	limit(driver.TEMPERATURE_THRESHOLD_SHUTDOWN, &q.found.Temperature.Shutdown)

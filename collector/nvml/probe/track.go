@@ -5,11 +5,17 @@ import (
 	"time"
 )
 
+// noGPU stands for the index where a call is about no GPU.
+const noGPU = -1
+
 // call is one driver call in progress; without a name there is none.
 type call struct {
 	name  string
-	since time.Time
+	gpu   int       // the index of the GPU that it is about, or noGPU
+	since time.Time // from when on it is expected back
 }
+
+func newCall(name string) call { return call{name: name, gpu: noGPU, since: time.Now()} }
 
 func (c call) age(now time.Time) time.Duration {
 	if c.name == "" {
@@ -24,10 +30,10 @@ type track struct {
 	in call
 }
 
-func (t *track) enter(name string) {
+func (t *track) enter(c call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.in = call{name: name, since: time.Now()}
+	t.in = c
 }
 
 func (t *track) leave() {

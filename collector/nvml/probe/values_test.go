@@ -127,6 +127,7 @@ func TestValues(t *testing.T) {
 		{set("ecc.volatile.dram.corrected", node.Blank), "failed", `{"ecc.volatile":-1}`},
 		{set("ecc.aggregate.sram.uncorrected", node.Blank), "failed", `{"ecc.sram":-1}`},
 		{set("utilization.gpu", "101"), "failed", `{"use":-1}`},
+		{set("temperature.slowdown", "0"), "failed", `{"temp.limits":-1}`},
 		{busy("gpm.sm", node.Blank), "failed", `{"use.gpm":-1}`},
 		{set("pcie.gen", "0"), "failed", `{"pcie":-1}`},
 		{set("memory.used", "1e12"), "failed", `{"use.memory":-1}`},
@@ -170,7 +171,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// What a driver lacks is looked up, not called.
+// What a driver lacks is looked up, not called, and told once.
 func TestMissingSymbols(t *testing.T) {
 	lib := simulated(t)
 	tests := []struct{ symbol, path, want string }{
@@ -189,7 +190,12 @@ func TestMissingSymbols(t *testing.T) {
 			without, err := n.DropSymbol(lib, tt.symbol)
 			must(t, err)
 			c := start(t, n, without)
-			c.inventory(anyInventory)
+			if r, _ := c.next(); r.Hello == nil || !slices.Equal(r.Hello.Lacks, []string{tt.symbol}) || r.Hello.Driver != "570.195.03" {
+				t.Errorf("first report %+v, want a hello that lacks %s", r, tt.symbol)
+			}
+			if r, _ := c.next(); r.Inventory == nil {
+				t.Errorf("second report %+v, want an inventory", r)
+			}
 			if g := c.inventory(anyInventory).GPUs[0]; at(t, g, tt.path) != tt.want || g.Failed != nil || g.Error != nil {
 				t.Errorf("%s: %+v, want %s = %s", tt.symbol, g, tt.path, tt.want)
 			}

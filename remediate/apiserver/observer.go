@@ -1,4 +1,4 @@
-package kube
+package apiserver
 
 import (
 	"net/http"
@@ -11,9 +11,9 @@ import (
 const Unanswered = "unanswered"
 
 // Observe hears of every request on the wire, retries included, from any
-// goroutine. The verb is get, list, watch, patch or create; the resource
-// nodes, nodes/status or events; the code an HTTP status or Unanswered. A
-// watch is heard of when it is answered, not when it ends.
+// goroutine. The verb is get, list, watch, patch, create or delete; the resource
+// nodes, nodes/status, pods, pods/eviction or events; the code an HTTP status or
+// Unanswered. A watch is heard of when it is answered, not when it ends.
 type Observe func(verb, resource, code string, took time.Duration)
 
 type observer struct {
@@ -38,7 +38,7 @@ func describe(request *http.Request) (verb, resource string) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	named := false
 	for i, part := range parts {
-		if part != "nodes" && part != "events" {
+		if part != "nodes" && part != "pods" && part != "events" {
 			continue
 		}
 		resource = part
@@ -53,6 +53,8 @@ func describe(request *http.Request) (verb, resource string) {
 		return "patch", resource
 	case request.Method == http.MethodPost:
 		return "create", resource
+	case request.Method == http.MethodDelete:
+		return "delete", resource
 	case request.URL.Query().Get("watch") != "":
 		return "watch", resource
 	case named:

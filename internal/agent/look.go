@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// Holders tells who holds GPUs. What cannot be told is in the answer.
+type Holders interface {
+	Holders(ctx context.Context, gpus []fault.Device) remediate.Occupancy
+}
+
+// occupied is who holds the GPUs that the plan asks about.
+type occupied struct{ occupancy remediate.Occupancy }
+
+func (occupied) isMessage() {}
+
+// lookEvery is the time between two looks at who holds a GPU, while the plan
+// has to know; lookLimit is how long one may take.
+const (
+	lookEvery = 5 * time.Second
+	lookLimit = 10 * time.Second
+)
+
+// looker looks who holds the GPUs that the plan asks about, and only then.
+type looker struct {
+	log     *slog.Logger
+	core    *core
+	holders Holders
+	wake    chan struct{}
+
+	mu   sync.Mutex
+	gpus []fault.Device
+}
+
+func newLooker(opts Options, c *core) *looker {
+	return &looker{log: opts.Log, core: c, holders: opts.Holders, wake: make(chan struct{}, 1)}
+}
+
+// want takes the GPUs to be looked at; none ends it.
+func (l *looker) want(gpus []fault.Device) {
+	l.mu.Lock()
+	news := !slices.Equal(l.gpus, gpus)
+	l.gpus = gpus
+	l.mu.Unlock()
+	if !news {
+		return
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *looker) wanted() []fault.Device {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gpus
+}
+
+// run looks until ctx is done.
+func (l *looker) run(ctx context.Context) {
+	again := time.NewTimer(lookEvery)
+	again.Stop()
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+		case <-again.C:
+		}
+		gpus := l.wanted()
+		if len(gpus) == 0 || l.holders == nil {
+			again.Stop()
+			continue
+		}
+		try, cancel := context.WithTimeout(ctx, lookLimit)
+		seen := l.holders.Holders(try, gpus)
+		cancel()
+		l.core.tell(ctx, occupied{seen})
+		again.Reset(lookEvery)
+	}
+}

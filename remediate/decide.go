@@ -1,0 +1,75 @@
+package remediate
+
+import "time"
+
+// decide settles what is under way. It is called after every input, and does
+// nothing where nothing has changed. The order is that of urgency: a reboot ends
+// all other repairs, a reset is short, a drain may take its time.
+func (p *Plan) decide(now time.Time) {
+	if p.policy.Mode != Repair {
+		p.stand(now)
+		return
+	}
+	p.forget(now)
+	p.expire(now)
+	p.climb(now)
+	p.share(now)
+	p.claim(now)
+	p.block(now)
+	p.stuck(now)
+	p.abandon(now)
+	if p.state.Deed == nil && p.sources.Store == "" {
+		p.reboot(now)
+	}
+	if p.state.Deed == nil && p.sources.Store == "" {
+		p.reset(now)
+	}
+	p.drain(now)
+	p.credit(now)
+	for _, i := range p.live() {
+		p.place(now, i)
+		p.remind(now, i)
+	}
+}
+
+// stand ends what an agent in mode repair has left behind, in the other modes.
+func (p *Plan) stand(now time.Time) {
+	d := p.state.Deed
+	if d == nil || d.Undoing {
+		return
+	}
+	if d.Watched {
+		p.expire(now)
+	} else {
+		p.callOff(now)
+	}
+	for _, i := range p.live() {
+		i.Settling = time.Time{}
+		p.place(now, i)
+	}
+}
+
+// climb gives up the incidents that nothing has helped.
+func (p *Plan) climb(now time.Time) {
+	for _, i := range p.live() {
+		if i.Replacement == nil && !p.inRepair(now, i) && p.rung(now, i) == StepReplace {
+			p.fail(now, i)
+			i.want(now, StepCordon, Pending)
+		}
+	}
+}
+
+// abandon calls off a request to others for a repair that nobody wants any more.
+// What the agent does itself runs to its end.
+func (p *Plan) abandon(now time.Time) {
+	d := p.state.Deed
+	if d == nil || d.Undoing || d.Kind == StepDrain || !d.Resumable {
+		return
+	}
+	for _, i := range p.served(&d.Deed) {
+		if i.standing() {
+			return
+		}
+	}
+	p.callOff(now)
+}

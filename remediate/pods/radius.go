@@ -1,0 +1,43 @@
+package pods
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// radius is what a drain is for, in a view.
+type radius struct {
+	*view
+	deed remediate.Deed
+	gpus []string
+}
+
+// targets are the pods that the drain moves and that are still there.
+func (r radius) targets() (targets []*corev1.Pod) {
+	holds := map[string]bool{}
+	workloads, _ := r.holders(r.gpus)
+	for _, h := range workloads {
+		holds[h.Pod] = true
+	}
+	for i := range r.pods {
+		pod := &r.pods[i]
+		if r.moves(pod) && (r.deed.Whole || holds[nameOf(pod).String()]) {
+			targets = append(targets, pod)
+		}
+	}
+	return targets
+}
+
+// moves says whether eviction does anything for a pod. That of a DaemonSet comes
+// back to the node at once, unless our taint keeps it away; and only one that was
+// given a GPU is in the way.
+func (r radius) moves(pod *corev1.Pod) bool {
+	switch {
+	case ended(pod) || static(pod) || nameOf(pod) == r.self:
+		return false
+	case ofDaemonSet(pod):
+		return r.given(pod, r.gpus) && !tolerates(pod, r.deed.Fault)
+	}
+	return true
+}

@@ -1,0 +1,85 @@
+package remediate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// say tells of a deed, each thing once.
+func (p *Plan) say(now time.Time, d *Deed, kind, reason, message string) {
+	p.announce(now, Event{Key: d.ID + "/" + reason, Type: kind, Reason: reason,
+		Message: fmt.Sprintf("%s (incidents %s)", message, strings.Join(d.Incidents, ", "))})
+}
+
+// startReason names the event of a deed's beginning.
+func startReason(k StepKind) string { return camel(string(k)) + "Started" }
+
+// where names the GPUs of a deed.
+func (d *Deed) where() string {
+	switch {
+	case d.Whole:
+		return "the whole node"
+	case len(d.GPUs) == 0:
+		return "the node"
+	}
+	return devices(d.GPUs)
+}
+
+// devices names GPUs.
+func devices(ds []fault.Device) string {
+	ns := make([]string, len(ds))
+	for n, d := range ds {
+		ns[n] = d.String()
+	}
+	return strings.Join(ns, ", ")
+}
+
+func drainText(d *Deed) string {
+	if d.Force {
+		return "drain of " + d.where() + " begun again, with force"
+	}
+	return "drain of " + d.where() + " begun"
+}
+
+func overdueText(d *Deed, o Outcome, at AtDeadline) string {
+	then := "tried again later"
+	switch {
+	case at == Force && !d.Force:
+		then = "what could not be evicted is deleted now"
+	case d.Force && d.Whole:
+		then = "the reboot waits for nobody any more"
+	case d.Force:
+		then = "a reset is not tried"
+	}
+	text := "drain of " + d.where() + " is overdue; " + then
+	if o.Text != "" {
+		text += ": " + o.Text
+	}
+	if len(o.Holders) > 0 {
+		text += "; held by " + names(o.Holders)
+	}
+	return text
+}
+
+// named names the holders of an outcome.
+func named(o Outcome) string {
+	if len(o.Holders) == 0 {
+		return "somebody (" + o.Text + ")"
+	}
+	return names(o.Holders)
+}
+
+// blockedText says who is in the way of a repair that has waited long enough.
+func blockedText(i *Incident, o *Occupancy, hs []Holder) string {
+	why := "it is not known who holds the GPUs"
+	switch {
+	case o != nil && o.Unknown != "":
+		why += ": " + o.Unknown
+	case o != nil && len(hs) > 0:
+		why = "held by " + names(hs)
+	}
+	return fmt.Sprintf("the repair for %s waits: %s (incident %s)", i.Verdict.Class, why, i.Verdict.ID)
+}
