@@ -70,13 +70,13 @@ func (j *Judge) slowdown(now time.Time, d *device, g GPUState) {
 	busy := g.Memory.Busy != nil && *g.Memory.Busy
 	narrow := busy && (g.Width > 0 && g.Width < g.MaxWidth || g.Generation > 0 && g.Generation < g.MaxGeneration)
 	limit := g.Heat.limit()
-	if d.Hot.read(now, g.Slowed.Thermal || limit != "") {
+	if d.Hot.read(now, j.cfg.Slowdown, g.Slowed.Thermal || limit != "") {
 		j.shown(now, g.PCI, Thermal).explain(cmp.Or(limit, "its clocks are held down"))
 	}
-	if d.Braked.read(now, g.Slowed.PowerBrake) {
+	if d.Braked.read(now, j.cfg.Slowdown, g.Slowed.PowerBrake) {
 		j.shown(now, g.PCI, PowerBrake)
 	}
-	if d.Narrow.read(now, narrow) {
+	if d.Narrow.read(now, j.cfg.Slowdown, narrow) {
 		j.shown(now, g.PCI, PCIeDegraded).explain(fmt.Sprintf("%d of %d lanes, generation %d of %d", g.Width, g.MaxWidth, g.Generation, g.MaxGeneration))
 	}
 	if many := d.Replays.read(now, g.Replays); many != "" {

@@ -27,6 +27,10 @@ type Config struct {
 	// Fresh is how long the kernel log's word stands against a poll that finds
 	// all in order: the poll may have begun before it. Two poll periods.
 	Fresh time.Duration
+	// Slowdown is how long heat, the power brake or a narrow link must hold a GPU
+	// down to be a fault, which is over once it was gone for five times as long.
+	// 0 is DefaultSlowdown; five polls, by Fresh, are the least.
+	Slowdown time.Duration
 	// Topology says which GPUs a fault of a board or of the node reaches where
 	// nobody lists them; nil takes every GPU that was named.
 	Topology *nvlink.Topology
@@ -122,6 +126,10 @@ func New(cfg Config) *Judge {
 	if cfg.RepeatWindow == 0 {
 		cfg.RepeatWindow = DefaultRepeatWindow
 	}
+	if cfg.Slowdown == 0 {
+		cfg.Slowdown = DefaultSlowdown
+	}
+	cfg.Slowdown = max(cfg.Slowdown, sustainedMin*cfg.Fresh/2)
 	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
 }
 
@@ -179,7 +187,7 @@ func (j *Judge) lapsed(now time.Time, e *episode) bool {
 	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
-	return e.cure() == CureQuiet && now.Sub(e.Last) >= e.quiet(e.rule)
+	return e.cure() == CureQuiet && now.Sub(e.Last) >= j.quiet(e)
 }
 
 // seenSince says whether the present has been asked about an episode's device

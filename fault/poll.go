@@ -50,8 +50,13 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		listed[g.PCI] = true
 		j.poll(now, g, none)
 	}
+	guests := guests(inv.Bus)
 	for pci, d := range j.devices {
-		if !listed[pci] && d.State != nil {
+		switch {
+		case listed[pci] || d.State == nil:
+		case guests[pci]:
+			d.State, d.Lost = nil, 0 // it was handed over, and is not missed
+		default:
 			j.missed(now, pci, d)
 		}
 	}
@@ -61,6 +66,18 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	for _, e := range j.open {
 		j.confirm(e)
 	}
+}
+
+// guests are the GPUs that are bound to another driver than NVIDIA's, such as
+// vfio-pci.
+func guests(bus []BusDevice) map[xidparse.PCI]bool {
+	found := map[xidparse.PCI]bool{}
+	for _, b := range bus {
+		if b.Driver != "" && b.Driver != "nvidia" {
+			found[b.PCI] = true
+		}
+	}
+	return found
 }
 
 // answered says whether the driver has answered for any GPU at all.

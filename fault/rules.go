@@ -39,8 +39,10 @@ const (
 	day = 24 * time.Hour
 	// appQuiet ends the episode of a program's own fault.
 	appQuiet = time.Hour
-	// goneFor ends what a poll has seen and does not see any more.
-	goneFor = 10 * time.Minute
+	// steadyFor is how long links and fabric must be good again.
+	steadyFor = 10 * time.Minute
+	// slowdownQuiet ends a slowdown, where the site has not chosen its window.
+	slowdownQuiet = goneWindows * DefaultSlowdown
 )
 
 var rules = []Rule{
@@ -82,11 +84,11 @@ var rules = []Rule{
 	{Class: SparesLow, Title: "few spare rows are left in a memory bank", Hardware: true,
 		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},
 	{Class: Thermal, Title: "the GPU is too hot", Hardware: true,
-		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: slowdownQuiet},
 	{Class: PowerBrake, Title: "clocks held down by the power brake", Hardware: true,
-		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: slowdownQuiet},
 	{Class: PCIeDegraded, Title: "the PCIe link is worse than it should be", Hardware: true,
-		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: goneFor},
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: slowdownQuiet},
 	{Class: GPUFailed, Title: "the driver answers for the GPU with an error", Hardware: true,
 		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 3, Cure: CureAnswers,
 		EchoOf: []Class{XID79, GPULost, XID119, XID120, XID95, XID48, InitFailed, DriverHung}},
@@ -102,10 +104,10 @@ var rules = []Rule{
 	{Class: FabricManagerDead, Title: "the fabric manager does not run", Hardware: true,
 		Radius: Node, Action: Hold, Cure: CureRuns},
 	{Class: LinksDown, Title: "NVLinks are down", Hardware: true, Lags: true,
-		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 2, Cure: CureSteady, Quiet: goneFor,
+		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 2, Cure: CureSteady, Quiet: steadyFor,
 		EchoOf: linkRoots, EchoAnywhere: []Class{FabricManagerDead}},
 	{Class: FabricUnhealthy, Title: "the GPU is not in order in its NVLink fabric", Hardware: true, Lags: true,
-		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 2, Cure: CureSteady, Quiet: goneFor,
+		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 2, Cure: CureSteady, Quiet: steadyFor,
 		EchoOf: append([]Class{LinksDown}, linkRoots...), EchoAnywhere: []Class{FabricManagerDead}},
 	{Class: NVLinkDegrading, Title: "an NVLink fares worse than it should", Hardware: true,
 		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},

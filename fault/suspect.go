@@ -76,14 +76,6 @@ func suspicion(place string, jobs []job) string {
 	return fmt.Sprintf("%s was blamed by %d processes of different programs (%s) within 24 hours: the GPU is suspect", place, len(jobs), strings.Join(names, ", "))
 }
 
-// quiet is how long nothing more must be heard of an episode to end it.
-func (e *episode) quiet(r Rule) time.Duration {
-	if e.Suspicion != "" {
-		return max(r.Quiet, suspectWindow)
-	}
-	return r.Quiet
-}
-
 // refineSuspect makes of a program's fault a suspicion against the GPU: to be
 // diagnosed once it is idle, and nothing that takes the node out of service.
 func refineSuspect(e *episode, v *Verdict) []string {

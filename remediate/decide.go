@@ -6,6 +6,7 @@ import "time"
 // nothing where nothing has changed. The order is that of urgency: a reboot ends
 // all other repairs, a reset is short, a drain may take its time.
 func (p *Plan) decide(now time.Time) {
+	p.adapt(now)
 	if p.policy.Mode != Repair {
 		p.stand(now)
 		return
@@ -32,6 +33,22 @@ func (p *Plan) decide(now time.Time) {
 	}
 }
 
+// adapt looks anew at what is open where the site has changed the mode.
+func (p *Plan) adapt(now time.Time) {
+	if p.state.Mode == p.policy.Mode {
+		return
+	}
+	p.state.Mode = p.policy.Mode
+	for _, i := range p.live() {
+		if i.ForIdle {
+			p.disclaim(now, i)
+		}
+		i.Settling = time.Time{}
+		p.place(now, i)
+		p.act(now, i)
+	}
+}
+
 // stand ends what an agent in mode repair has left behind, in the other modes.
 func (p *Plan) stand(now time.Time) {
 	d := p.state.Deed
@@ -47,6 +64,7 @@ func (p *Plan) stand(now time.Time) {
 		i.Settling = time.Time{}
 		p.place(now, i)
 	}
+	p.share(now)
 }
 
 // climb gives up the incidents that nothing has helped.

@@ -32,13 +32,9 @@ func (p *Plan) Desired() Desired {
 			d.Note = note(i)
 		}
 	}
-	switch {
-	case p.sources.Blind != "":
-	case p.sources.Polled:
-		healthy := p.healthy()
+	if gpus, known := p.gpus(); known {
+		healthy := p.healthy(gpus)
 		d.GPUsHealthy = &healthy
-	default:
-		d.GPUsHealthy = p.state.Healthy
 	}
 	return d
 }
@@ -62,10 +58,22 @@ func note(i *Incident) *Note {
 	return n
 }
 
-// healthy counts the GPUs that answer and that no open incident is about.
-func (p *Plan) healthy() int {
+// gpus are those that answer. An agent that has only just come back goes by those
+// that answered the one before, until it has asked or cannot.
+func (p *Plan) gpus() (ds []fault.Device, known bool) {
+	switch {
+	case p.sources.Blind != "":
+		return nil, false
+	case p.sources.Polled:
+		return p.sources.GPUs, true
+	}
+	return p.state.GPUs, len(p.state.GPUs) > 0
+}
+
+// healthy counts the GPUs that no open incident is about.
+func (p *Plan) healthy(gpus []fault.Device) int {
 	n := 0
-	for _, g := range p.sources.GPUs {
+	for _, g := range gpus {
 		sick := slices.ContainsFunc(p.state.Open, func(i *Incident) bool {
 			return i.sick() && overlap(i.Verdict.GPUs, []fault.Device{g})
 		})

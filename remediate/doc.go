@@ -7,6 +7,11 @@
 // taken and marked afterwards. The thin effects live below: store, kube,
 // logact.
 //
+// In mode repair the plan also decides what the agent itself does to pods, GPUs
+// and the host: one Deed at a time, on disk before it is begun. States has the
+// state machine as data. A deed that is not Resumable is never begun twice; who
+// holds a GPU is told by Occupied, and unknown is never free.
+//
 // A cordon is released only by its owner, in the same write that removes the
 // ownership mark. An administrator's own cordon is never released, and an
 // administrator's uncordon ends the claim for that incident.

@@ -103,8 +103,7 @@ func (p *Plan) nextDrain(now time.Time) (*Deed, []*Incident) {
 	return d, served
 }
 
-// drain begins a drain, or changes the one under way where it has become another:
-// wider, which gives it its time anew, or narrower, which does not.
+// drain begins a drain, or changes the one under way where it has become another.
 func (p *Plan) drain(now time.Time) {
 	next, served := p.nextDrain(now)
 	have := p.state.Deed
@@ -113,36 +112,47 @@ func (p *Plan) drain(now time.Time) {
 	case have == nil && next != nil:
 		p.startDrain(now, *next, served)
 	case have == nil || have.Kind != StepDrain || have.Undoing:
-	case next == nil:
+	case next == nil, have.Force != next.Force && !p.stillServed(now):
 		p.callOff(now)
-	case have.Force != next.Force && !p.stillServed(now):
-		p.callOff(now)
-	case have.Force && !next.Force, have.scoped(next), have.Force && have.inside(next):
-	default:
-		if next.inside(&have.Deed) && !next.Force {
-			next.Deadline = have.Deadline
-		}
-		next.Undo, have.Undo = have.Undo, nil
-		wider := next.Whole && !have.Whole
-		for _, i := range p.served(p.conclude()) {
-			if !i.standing() {
-				continue
-			}
-			if i.mark(now, StepDrain, Planned); wider {
-				i.step(StepDrain).Tries = 0
-			}
-		}
-		p.startDrain(now, *next, served)
+	case !have.stands(next):
+		p.redrain(now, next, served)
 	}
+}
+
+// stands says whether the drain under way is still the one that is needed. One
+// that forces is not widened: it ends soon enough.
+func (d *Deed) stands(next *Deed) bool {
+	if d.Force && (!next.Force || d.inside(next)) {
+		return true
+	}
+	return d.inside(next) && next.inside(d)
+}
+
+// redrain puts another drain in the place of the one under way: a wider one, which
+// has its time anew, or a narrower one, which has not. What is to be put back goes
+// with it.
+func (p *Plan) redrain(now time.Time, next *Deed, served []*Incident) {
+	have := p.state.Deed
+	if next.inside(&have.Deed) && !next.Force {
+		next.Deadline = have.Deadline
+	}
+	next.Undo, have.Undo = have.Undo, nil
+	wider := next.Whole && !have.Whole
+	for _, i := range p.served(p.conclude()) {
+		if !i.standing() {
+			continue
+		}
+		if i.mark(now, StepDrain, Planned); wider {
+			i.step(StepDrain).Tries = 0
+		}
+	}
+	p.startDrain(now, *next, served)
 }
 
 // stillServed says whether any incident that the deed is for still needs a drain.
 func (p *Plan) stillServed(now time.Time) bool {
 	return slices.ContainsFunc(p.served(&p.state.Deed.Deed), func(i *Incident) bool { return i.standing() && p.needsDrain(now, i) })
 }
-
-// scoped says whether two drains are for the same.
-func (d *Deed) scoped(o *Deed) bool { return d.inside(o) && o.inside(d) }
 
 // inside says whether all that one drain empties, another does too.
 func (d *Deed) inside(o *Deed) bool {

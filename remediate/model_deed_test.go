@@ -22,9 +22,15 @@ type deedLog struct {
 	begun map[string]bool
 	// tried are the repairs by GPU, as they count against the ladder.
 	tried []Attempt
-	// drained and spent say of the whole node since it was closed last that it was
-	// emptied, and that a drain with force has failed; forced is when the time of
-	// such a one is over.
+	// shut: the node was closed when the deed was begun, and nobody has opened it.
+	shut bool
+	known
+}
+
+// known is what is known of the whole node since it was closed last: that it was
+// emptied, that a drain with force has failed, and when the time of such a one is
+// over.
+type known struct {
 	drained, spent bool
 	forced         time.Time
 }
@@ -32,7 +38,7 @@ type deedLog struct {
 func newDeedLog(w *world) deedLog { return deedLog{w: w, begun: map[string]bool{}} }
 
 // opened says that pods may have come since the last drain.
-func (l *deedLog) opened() { l.drained, l.spent, l.forced = false, false, time.Time{} }
+func (l *deedLog) opened() { l.known, l.shut = known{}, false }
 
 // take has the deed of the moment begun, and the one before stopped.
 func (w *world) take() {
@@ -50,7 +56,7 @@ func (w *world) take() {
 	if !w.log.begun[d.ID] {
 		w.log.judge(*d)
 	}
-	w.log.begun[d.ID] = true
+	w.log.begun[d.ID], w.log.shut = true, w.node.Unschedulable
 	if d.Whole && d.Force {
 		w.log.forced = d.Deadline
 	}
@@ -110,7 +116,7 @@ func (l *deedLog) charged(d Deed) []fault.Device {
 // vacant checks that nobody is known to hold the GPUs of a reset.
 func (l *deedLog) vacant(d Deed) {
 	o := l.w.heard
-	if o == nil || o.Unknown != "" || l.w.now.Sub(o.At) > stale {
+	if o == nil || o.Unknown != "" || d.Began.Sub(o.At) > stale {
 		l.w.fail(d.ID + " is begun, and who holds the GPUs is unknown")
 	}
 	for _, h := range o.Holders {

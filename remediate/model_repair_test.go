@@ -15,7 +15,7 @@ import (
 // cures, refusals, holders, silences, administrators, outages, crashes and boots,
 // under random policies, and holds what must hold in every order of them.
 func TestRepairUnderRandomHands(t *testing.T) {
-	seeds := uint64(20000)
+	seeds := uint64(12000)
 	if testing.Short() {
 		seeds /= 10
 	}
@@ -45,7 +45,8 @@ type world struct {
 	faults           []*ailment
 	opened           int
 	// disk is what was written last.
-	disk []byte
+	disk   []byte
+	onDisk known
 	// held are the GPUs that somebody holds, heard what the plan was last told.
 	held  [len(gpus)]bool
 	heard *Occupancy
@@ -160,12 +161,19 @@ func (w *world) open() {
 	w.plan.Verdict(w.now, v)
 }
 
-// change makes a fault worse, or better.
+// change makes a fault worse, better, or the symptom of another.
 func (w *world) change() {
 	if len(w.faults) == 0 {
 		return
 	}
-	b := w.faults[w.rng.IntN(len(w.faults))]
+	n := w.rng.IntN(len(w.faults))
+	b := w.faults[n]
+	if w.rng.IntN(4) == 0 { // it was only a symptom
+		b.Root = "another"
+		w.faults = slices.Delete(w.faults, n, n+1)
+		w.plan.Verdict(w.now, b.Verdict)
+		return
+	}
 	b.Action = pick(w, fault.Cordon, fault.Reset, fault.Reboot, fault.Replace)
 	w.plan.Verdict(w.now, b.Verdict)
 }
@@ -210,7 +218,8 @@ func (w *world) crash() {
 	if w.store == "" {
 		w.save()
 	} else {
-		w.states = map[string]NodeState{} // forgotten
+		w.states = map[string]NodeState{}
+		w.log.known = w.onDisk // what came since is forgotten with the agent
 	}
 	if w.hand.deed.ID != "" && w.hand.deed.Kind != StepDrain && w.rng.IntN(2) == 0 {
 		w.effect(w.hand.deed)
@@ -236,7 +245,7 @@ func (w *world) save() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.disk = data
+	w.disk, w.onDisk = data, w.log.known
 }
 
 // judge tells the plan what it may have forgotten.
@@ -308,6 +317,9 @@ func (w *world) check() {
 	}
 	if w.offline {
 		return
+	}
+	if w.plan.bound() && w.log.shut && !w.node.Unschedulable {
+		w.fail("the node serves while it is repaired: " + w.plan.state.Deed.ID)
 	}
 	if w.foreign && !w.node.Unschedulable {
 		w.fail("an administrator's cordon was released")

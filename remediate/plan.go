@@ -66,6 +66,10 @@ type state struct {
 	History []Incident  `json:"history"`
 	Outbox  []Event     `json:"-"`
 	UID     string      `json:"uid"`
+	// GPUs are those that answered last.
+	GPUs []fault.Device `json:"gpus,omitempty"`
+	// Mode is the policy's when it was looked at last.
+	Mode Mode `json:"mode,omitempty"`
 	// Closed says that the Node was seen cordoned last.
 	Closed bool `json:"closed,omitempty"`
 	// Boot is the running boot's id, empty while it is not known.
@@ -75,9 +79,6 @@ type state struct {
 	Serial   int       `json:"serial,omitempty"`
 	Attempts []Attempt `json:"attempts,omitempty"`
 	Emptied  emptied   `json:"emptied,omitzero"`
-	// Healthy is how many GPUs were, nil where that is not known: till the first
-	// poll after a restart it still stands.
-	Healthy *int `json:"healthy,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -120,13 +121,8 @@ func (p *Plan) History() []Incident { return append([]Incident{}, p.state.Histor
 // written down.
 func (p *Plan) Sources(now time.Time, s Sources) {
 	had := p.sources.Store
-	p.sources = s
-	switch {
-	case s.Blind != "":
-		p.state.Healthy = nil
-	case s.Polled:
-		healthy := p.healthy()
-		p.state.Healthy = &healthy
+	if p.sources = s; s.Polled && s.Blind == "" {
+		p.state.GPUs = s.GPUs
 	}
 	if (had == "") == (s.Store == "") {
 		return
@@ -183,9 +179,9 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		i.Settling = time.Time{} // the repair has not helped, or something worse has come
 	}
 	switch {
-	case v.Root != "":
+	case v.Root != "" && !(p.bound() && i.holds()):
 		p.end(now, i)
-	case v.Closed:
+	case v.Closed || v.Root != "":
 		p.over(now, i)
 	default:
 		p.act(now, i)
@@ -306,7 +302,7 @@ func (p *Plan) release(now time.Time, i *Incident) {
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)
-	if i.Verdict.Closed || i.Adopted {
+	if i.Verdict.Closed || i.Verdict.Root != "" || i.Adopted {
 		p.end(now, i)
 	}
 	p.share(now)

@@ -120,7 +120,7 @@ func DefaultRepair() Policy {
 		Mode:        Repair,
 		Probation:   10 * time.Minute,
 		Drain:       DrainPolicy{Mode: MeansOff, Deadline: 30 * time.Minute, AtDeadline: Wait},
-		Reset:       ResetPolicy{Mode: MeansOff, Deadline: 5 * time.Minute, OnHolders: HolderHold},
+		Reset:       ResetPolicy{Mode: MeansOff, Deadline: 10 * time.Minute, OnHolders: HolderHold},
 		Reboot:      RebootPolicy{Mode: MeansOff, Deadline: 30 * time.Minute},
 		Settle:      10 * time.Minute,
 		Memory:      7 * 24 * time.Hour,

@@ -59,7 +59,7 @@ func (p *Plan) reboot(now time.Time) {
 		d.GPUs = union(d.GPUs, i.Verdict.GPUs)
 		wanted = wanted || p.whole(now, i) && p.mayReboot(now, i)
 	}
-	if !wanted || p.state.Boot == "" {
+	if !wanted || !p.booted { // the next boot is told from this one by its id alone
 		return
 	}
 	p.begin(now, d, served)

@@ -50,7 +50,7 @@ func States() []StateRule {
 			Passed: "the node serves again",
 			Exits: []Exit{
 				{Healthy, "the probation is served, or an administrator uncordons the node"},
-				{Quarantined, "a fault of which only the Node's mark told is found again"},
+				{Quarantined, "a fault that was known by the Node's mark alone, or that went as a symptom, is found again"},
 			}},
 		{State: Quarantined, Means: "out of service; a step waits to be seen, for its turn, for others or for a person",
 			Deadline: "repair.remind", Limit: func(p Policy) time.Duration { return p.Remind },

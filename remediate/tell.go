@@ -14,6 +14,12 @@ func (p *Plan) say(now time.Time, d *Deed, kind, reason, message string) {
 		Message: fmt.Sprintf("%s (incidents %s)", message, strings.Join(d.Incidents, ", "))})
 }
 
+// Doubt tells what speaks against a deed's having worked, where that is seen only
+// afterwards. What follows from it the judge says.
+func (p *Plan) Doubt(now time.Time, d Deed, against string) {
+	p.say(now, &d, "Warning", camel(string(d.Kind))+"Doubtful", fmt.Sprintf("%s of %s has not done all that it should: %s", d.Kind, d.where(), against))
+}
+
 // startReason names the event of a deed's beginning.
 func startReason(k StepKind) string { return camel(string(k)) + "Started" }
 

@@ -93,7 +93,7 @@ func (p *Plan) inherit() {
 	if d == nil || d.Undoing {
 		return
 	}
-	if d.Kind != StepDrain && !p.means(d.Kind).resumable() {
+	if p.policy.Mode == Repair && d.Kind != StepDrain && !p.means(d.Kind).resumable() {
 		d.Resumable = false
 	}
 	d.Watched = !d.Resumable

@@ -34,7 +34,8 @@ type rule struct {
 var rules = []rule{
 	{folder: "cmd", may: []string{everything}},
 	{folder: "internal/agent", may: []string{everything}},
-	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "remediate"}},
+	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
+	{folder: "internal/repair", may: []string{"collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
@@ -57,10 +58,13 @@ var rules = []rule{
 	{folder: "remediate/pods", may: []string{"fault", "remediate"}},
 	{folder: "remediate/holders", may: []string{"fault", "remediate"}},
 	{folder: "remediate/command", may: []string{"fault", "remediate"}},
+	{folder: "remediate/host", may: []string{"fault", "remediate", "remediate/command"}},
+	{folder: "remediate/operands", may: []string{"remediate/apiserver"}},
+	{folder: "remediate/request", may: []string{"fault", "remediate", "remediate/apiserver"}},
 	{folder: "diag", may: []string{"fault"}},
 
 	{folder: "sim", may: []string{"sim"}},
-	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
+	{folder: "tools", may: []string{"xidparse", "nvlink", "fault", "remediate"}},
 	{folder: "test", may: []string{"test", "sim"}},
 	{folder: "test/journald"},
 	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},
@@ -74,10 +78,10 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "remediate/apiserver", "remediate/kube", "remediate/pods", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -83,6 +84,9 @@ func replacementText(r evidence.Replacement) string {
 		boards = append(boards, fmt.Sprintf("%s, serial %s, part %s, UUID %s, PCI %s, slot %s", cmp.Or(g.Name, "GPU"), known(g.Serial), known(g.Part), known(g.UUID), g.PCI, known(g.Slot)))
 	}
 	text := fmt.Sprintf("Replace %s: %s (incident %s)", cmp.Or(strings.Join(boards, "; "), "a part of the node"), r.Reason, r.Incident)
+	for _, a := range r.Tried {
+		text += fmt.Sprintf("; a %s of %s has not helped", a.Kind, a.At.UTC().Format(time.RFC3339))
+	}
 	if r.Bundle != "" {
 		text += "; evidence in " + r.Bundle
 	}
@@ -170,6 +174,10 @@ func inWords(p evidence.Piece, style replay.Style) (what, text string) {
 			text += ", caused by " + replay.Printable(p.Verdict.Root)
 		}
 		return "verdict", text
+	case evidence.KindDeed:
+		return "deed", deedText(*p.Deed)
+	case evidence.KindOutcome:
+		return "outcome", outcomeText(*p.Outcome, style)
 	case evidence.KindEvent:
 		return "event", replay.Printable(p.Event.Reason + ": " + p.Event.Message)
 	case evidence.KindSample:
@@ -192,6 +200,25 @@ func inWords(p evidence.Piece, style replay.Style) (what, text string) {
 		return "end", "the incident is over"
 	}
 	return "", ""
+}
+
+func deedText(d remediate.Deed) string {
+	what := "begins"
+	if d.Undoing {
+		what = "puts back " + strings.Join(d.Undo, ", ") + " of"
+	}
+	return replay.Printable(fmt.Sprintf("%s %s on %s for %s, until %s (%s)", what, d.Kind, where(d.GPUs), d.Fault, d.Deadline.UTC().Format("15:04:05"), d.ID))
+}
+
+func outcomeText(o remediate.Outcome, style replay.Style) string {
+	text := replay.Printable(strings.TrimSuffix(fmt.Sprintf("%s: %s", o.Result, o.Text), ": "))
+	for _, h := range o.Holders {
+		text += replay.Printable(fmt.Sprintf("; held by %s (process %d, pod %s)", known(h.Process), h.PID, known(h.Pod)))
+	}
+	if o.Result == remediate.Succeeded {
+		return style.Good(text)
+	}
+	return style.Bad(text)
 }
 
 // kernelLine shows the driver's lines as the driver's, all others dim.

@@ -26,7 +26,6 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
-	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
@@ -59,12 +58,12 @@ func run(ctx context.Context, cfg config.Config) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	metrics := agent.NewMetrics(reg)
-	opts, err := options(cfg, log, metrics)
+	var a *agent.Agent
+	opts, err := options(cfg, log, metrics, func() []nvml.GPU { return a.GPUs() })
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(opts)
-	if err != nil {
+	if a, err = agent.New(opts); err != nil {
 		return err
 	}
 	a.Register(reg)
@@ -94,12 +93,13 @@ func buildInfo() prometheus.Collector {
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go}}, func() float64 { return 1 })
 }
 
-// options turns the configuration into the agent's parts.
-func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent.Options, error) {
+// options turns the configuration into the agent's parts. gpus gives those that are
+// known, once the agent runs.
+func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus func() []nvml.GPU) (agent.Options, error) {
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
-		Policy:    remediate.Policy{Mode: cfg.Mode, Probation: time.Duration(cfg.Contain.Probation), KeepFromAutoscaler: cfg.Kubernetes.KeepFromAutoscaler},
-		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Switches: cfg.NVML.LinkSwitches},
+		Policy:    cfg.Policy(),
+		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
@@ -130,14 +130,22 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (agent
 		opts.Engine = dcgm.New(engine)
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
-		return opts, nil
+		return opts, repairs(&opts, cfg, log, nil, gpus)
 	}
-	node, err := kubernetes(cfg, log, metrics)
+	api, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
+	if err != nil {
+		return opts, err
+	}
+	if opts.Name, err = nodeName(cfg.Node); err != nil {
+		return opts, err
+	}
+	node, err := kube.New(kube.Options{Name: opts.Name, Config: api, Log: log, Observe: metrics.Request,
+		WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)})
 	if err != nil {
 		return opts, err
 	}
 	opts.Actuator, opts.Watcher = node, node
-	return opts, nil
+	return opts, repairs(&opts, cfg, log, api, gpus)
 }
 
 // bundles is where evidence lies.
@@ -155,19 +163,6 @@ func slots(log *slog.Logger) map[xidparse.PCI]string {
 		log.Debug("physical slots are not known", "error", err)
 	}
 	return found
-}
-
-func kubernetes(cfg config.Config, log *slog.Logger, metrics *agent.Metrics) (*kube.Node, error) {
-	rest, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
-	if err != nil {
-		return nil, err
-	}
-	name, err := nodeName(cfg.Node)
-	if err != nil {
-		return nil, err
-	}
-	return kube.New(kube.Options{Name: name, Config: rest, Log: log, Observe: metrics.Request,
-		WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)})
 }
 
 func nodeName(configured string) (string, error) {

@@ -91,6 +91,7 @@ func healthy() agent.Status {
 	s.KernelLog.State = kernlog.State{Since: noon.Add(-time.Hour), Read: 1200, Lost: 12, Last: kernlog.Position{BootID: s.BootID, Sequence: 1212},
 		LastArrival: noon.Add(-time.Second), LastGap: kernlog.Gap{BootID: s.BootID, From: 700, To: 711, At: noon.Add(-30 * time.Minute)}}
 	s.Driver.Answered = noon.Add(-3 * time.Second)
+	s.Driver.Polls = 720
 	s.GPUs = []inventory.GPU{gpu(0), gpu(1)}
 	s.Node = &remediate.Desired{State: remediate.Healthy, GPUsHealthy: &count,
 		GPU:    remediate.Condition{Status: "True", Reason: "NoActingFault", Message: "no fault that takes a GPU out of service"},

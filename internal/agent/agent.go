@@ -58,8 +58,10 @@ type Options struct {
 	Watcher Watcher
 	// Doers do the plan's deeds; of a kind that is missing nobody here does any.
 	Doers map[remediate.StepKind]Doer
-	// Holders tells who holds GPUs; nil where the plan never has to know.
-	Holders Holders
+	// Occupant tells who holds GPUs; nil where the plan never has to know.
+	Occupant Occupant
+	// Reset says how far a reset reaches.
+	Reset ResetScope
 	// StatePath is the store's file.
 	StatePath string
 	// Grace is how long a driver that does not answer is no fault yet.
@@ -163,6 +165,25 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 func (a *Agent) hearing() kernlog.Hearing { return a.reader.Hearing() }
+
+// GPUs are those that are known, the lost ones too, with what the last poll said of
+// those that it named.
+func (a *Agent) GPUs() []nvml.GPU {
+	var all []nvml.GPU
+	listed := a.core.listedGPUs.Load()
+	for _, g := range a.core.shown.Load().GPUs {
+		known := nvml.GPU{Index: -1, Identity: g.Identity}
+		if listed != nil {
+			for _, l := range *listed {
+				if l.UUID == g.UUID {
+					known = l
+				}
+			}
+		}
+		all = append(all, known)
+	}
+	return all
+}
 
 // Status is the agent's present state, for people and for readiness.
 func (a *Agent) Status() Status { return a.core.status() }

@@ -66,7 +66,9 @@ func (c *core) opened(h nvml.Hello) {
 // listed takes in one whole poll.
 func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.answered, c.version = now, inv.Driver
-	c.memory.inventory.Update(inv)
+	c.polls++
+	c.tied(now, c.memory.inventory.Update(inv))
+	c.listedGPUs.Store(&inv.GPUs)
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)
 	c.hangs(stuck(inv))
@@ -82,6 +84,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	}
 	c.linked(inv)
 	c.step(now, f)
+	c.verified(now, inv)
 	if c.judge.Blind() {
 		c.unseeing()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 )
 
 // tickEvery is how often the core lets time pass.
@@ -77,9 +78,11 @@ type core struct {
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
-	hearing         func() kernlog.Hearing
-	publish         func(wishes)
-	poll, restart   func()
+	// polls counts the driver's whole answers.
+	polls         int
+	hearing       func() kernlog.Hearing
+	publish       func(wishes)
+	poll, restart func()
 	// lines and judgements bound what a flood puts into the log.
 	lines, judgements *chatter
 	// trouble is the actuator's last, nil when it has none.
@@ -97,6 +100,14 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
+	// readings are what the last poll says of a reset's success, verify the reset
+	// that is under way or has just been; nil for none.
+	readings []host.Reading
+	verify   *verification
+	// tiedAt is when it was last looked which GPUs are reset together.
+	tiedAt time.Time
+	// listedGPUs are the GPUs as the last poll had them.
+	listedGPUs atomic.Pointer[[]nvml.GPU]
 	// owed waits for what deeds will have to put back to be on disk.
 	owed []chan<- error
 	// stuck are the calls that do not return while polls do, lacks the functions
@@ -199,7 +210,8 @@ func (c *core) take(now time.Time, m message) {
 	case undone:
 		c.plan.Undone(now, m.deed)
 	case over:
-		c.plan.Done(now, m.outcome)
+		c.witness.outcome(now, c.plan.Deed(), m.outcome)
+		c.ended(now, m.outcome)
 	case told:
 		c.strike(m.events)
 	}
@@ -257,11 +269,13 @@ func (c *core) strike(events []remediate.Event) {
 func (c *core) settle(now time.Time) {
 	c.sources.Deaf, c.sources.Links = c.deaf(now), c.judge.Links()
 	c.write(now)
+	c.verifying()
 	c.show()
 	if c.plan.Ready() {
 		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
+	c.witness.deed(now, c.plan.Deed())
 }
 
 // write saves the plan. Where the store breaks or is mended in this moment, the

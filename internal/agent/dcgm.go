@@ -67,7 +67,9 @@ func (c *core) consult(now time.Time, r dcgm.Report) {
 	case dcgm.KindHealth:
 		c.hold(now, &c.health, healthOpinions(*r.Health))
 	case dcgm.KindValues:
-		c.engine.Absent = "" // the call that did not return has
+		if c.engine.Absent = ""; len(r.Values.GPUs) == 0 { // a call that did not return has
+			c.engine.Absent = "the engine lists no GPU" // and calls all of them healthy
+		}
 		c.hold(now, &c.values, valueOpinions(*r.Values))
 		for _, g := range r.Values.GPUs {
 			c.dcgmXID(g)

@@ -223,6 +223,36 @@ func TestADiskThatRefuses(t *testing.T) {
 	})
 }
 
+// What the agent itself does is in the bundles of the incidents that it serves,
+// with how it ended, and what another deed's end says is not.
+func TestDeedsAreEvidence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(1)
+		s.hear(xid(2, uncontained), xid(2, resetAsked))
+		s.stop()
+		now := time.Now()
+		d := &remediate.Deed{ID: "reset-1", Kind: remediate.StepReset, Incidents: []string{"11111111-0", "another"}}
+		w := s.core.witness
+		w.deed(now, d)
+		w.deed(now, d)
+		w.outcome(now, d, remediate.Outcome{Deed: "reset-0", Result: remediate.Succeeded})
+		w.outcome(now, d, remediate.Outcome{Deed: "reset-1", Result: remediate.Refused, Holders: []remediate.Holder{{PID: 7, Process: "python3"}}})
+		w.keep.end()
+		b := s.bundle("11111111-0")
+		if deeds := b.Of(evidence.KindDeed); len(deeds) != 1 || deeds[0].Deed.ID != "reset-1" {
+			t.Errorf("deeds %+v", deeds)
+		}
+		if o := b.Of(evidence.KindOutcome); len(o) != 1 || o[0].Outcome.Result != remediate.Refused || o[0].Outcome.Holders[0].PID != 7 {
+			t.Errorf("outcomes %+v", o)
+		}
+		if _, err := os.Stat(s.archive.Path("another")); err == nil {
+			t.Error("an incident that is not open has a bundle")
+		}
+	})
+}
+
 // Memory that is past its threshold asks for another board, with all that is needed to order and
 // find it; the bundle of the agent before goes on.
 func TestAReplacementIsAskedFor(t *testing.T) {

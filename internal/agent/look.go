@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -11,9 +10,9 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
-// Holders tells who holds GPUs. What cannot be told is in the answer.
-type Holders interface {
-	Holders(ctx context.Context, gpus []fault.Device) remediate.Occupancy
+// Occupant tells who holds the node's GPUs. What cannot be told is in the answer.
+type Occupant interface {
+	Occupancy(ctx context.Context) remediate.Occupancy
 }
 
 // occupied is who holds the GPUs that the plan asks about.
@@ -30,17 +29,16 @@ const (
 
 // looker looks who holds the GPUs that the plan asks about, and only then.
 type looker struct {
-	log     *slog.Logger
-	core    *core
-	holders Holders
-	wake    chan struct{}
+	core     *core
+	occupant Occupant
+	wake     chan struct{}
 
 	mu   sync.Mutex
 	gpus []fault.Device
 }
 
 func newLooker(opts Options, c *core) *looker {
-	return &looker{log: opts.Log, core: c, holders: opts.Holders, wake: make(chan struct{}, 1)}
+	return &looker{core: c, occupant: opts.Occupant, wake: make(chan struct{}, 1)}
 }
 
 // want takes the GPUs to be looked at; none ends it.
@@ -77,12 +75,12 @@ func (l *looker) run(ctx context.Context) {
 		case <-again.C:
 		}
 		gpus := l.wanted()
-		if len(gpus) == 0 || l.holders == nil {
+		if len(gpus) == 0 || l.occupant == nil {
 			again.Stop()
 			continue
 		}
 		try, cancel := context.WithTimeout(ctx, lookLimit)
-		seen := l.holders.Holders(try, gpus)
+		seen := l.occupant.Occupancy(try)
 		cancel()
 		l.core.tell(ctx, occupied{seen})
 		again.Reset(lookEvery)

@@ -15,7 +15,11 @@ func (c *core) replacements(open []remediate.Incident) (out []evidence.Replaceme
 			continue
 		}
 		r := evidence.Replacement{Incident: i.Verdict.ID, Reason: i.Verdict.Reason, GPUs: []evidence.GPU{}}
-		for _, d := range i.Verdict.GPUs {
+		gpus := i.Verdict.GPUs
+		if asked := i.Replacement; asked != nil {
+			gpus, r.Reason, r.Tried = asked.GPUs, asked.Reason, asked.Tried
+		}
+		for _, d := range gpus {
 			r.GPUs = append(r.GPUs, c.board(d))
 		}
 		if c.opts.Evidence != nil {

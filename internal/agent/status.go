@@ -44,7 +44,9 @@ type Status struct {
 type DriverStatus struct {
 	Enabled  bool      `json:"enabled"`
 	Answered time.Time `json:"answered,omitzero"`
-	Blind    string    `json:"blind,omitempty"`
+	// Polls counts its whole answers since the start.
+	Polls int    `json:"polls"`
+	Blind string `json:"blind,omitempty"`
 	// Gpuless says that it need not answer: the PCI bus lists no GPU.
 	Gpuless bool `json:"gpuless,omitempty"`
 	// Stuck are the calls that do not return while polls do, each on one GPU or,
@@ -64,7 +66,7 @@ type Trouble struct {
 func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
-		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Blind: c.silent,
+		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
 			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Lacks: c.lacks}}
 	s.DCGM, s.Offered = c.engine, c.offered
 	s.DCGM.Enabled = c.opts.Engine != nil

@@ -31,6 +31,8 @@ type witness struct {
 	said   []said
 	heard  []placed
 	trails map[string]*trail
+	// begun is the deed that was put down last.
+	begun *remediate.Deed
 }
 
 // placed is where the kernel log has a line about a GPU.
@@ -220,6 +222,33 @@ func (w *witness) end(now time.Time, id string, t *trail, s *Status, outbox []re
 	}
 	w.keep.put(id, evidence.Piece{Kind: evidence.KindEnd, At: now})
 	delete(w.trails, id)
+}
+
+// deed puts down what the agent itself is at, in the bundles of those that it
+// serves.
+func (w *witness) deed(now time.Time, d *remediate.Deed) {
+	if w == nil || d == nil || sameDeed(w.begun, d) {
+		return
+	}
+	w.begun = d
+	w.serving(d, evidence.Piece{Kind: evidence.KindDeed, At: now, Deed: d})
+}
+
+// outcome puts down how a deed ended, if it is the one under way.
+func (w *witness) outcome(now time.Time, d *remediate.Deed, o remediate.Outcome) {
+	if w == nil || d == nil || d.ID != o.Deed {
+		return
+	}
+	w.serving(d, evidence.Piece{Kind: evidence.KindOutcome, At: now, Outcome: &o})
+}
+
+// serving puts a piece into the bundles of the open incidents that a deed serves.
+func (w *witness) serving(d *remediate.Deed, p evidence.Piece) {
+	for _, id := range d.Incidents {
+		if w.trails[id] != nil {
+			w.keep.put(id, p)
+		}
+	}
 }
 
 // remember ends the bundles of incidents that ended when their agent did.

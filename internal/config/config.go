@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -17,13 +18,14 @@ type Config struct {
 	// Node is the name of the Node object; empty takes $NODE_NAME, then the
 	// host's name.
 	Node string `yaml:"node"`
-	// Mode says how far the agent may go: observe or contain.
+	// Mode says how far the agent may go: observe, contain or repair.
 	Mode       remediate.Mode `yaml:"mode"`
 	KernelLog  KernelLog      `yaml:"kernelLog"`
 	OtherLogs  OtherLogs      `yaml:"otherLogs"`
 	NVML       NVML           `yaml:"nvml"`
 	DCGM       DCGM           `yaml:"dcgm"`
 	Contain    Contain        `yaml:"contain"`
+	Repair     Repair         `yaml:"repair"`
 	Kubernetes Kubernetes     `yaml:"kubernetes"`
 	State      State          `yaml:"state"`
 	Evidence   Evidence       `yaml:"evidence"`
@@ -71,6 +73,9 @@ type NVML struct {
 	// Grace is how long after the start a driver that does not answer is no
 	// fault yet: it may still be loading.
 	Grace Duration `yaml:"grace"`
+	// Slowdown is how long heat, the power brake or a narrow link must hold a
+	// GPU down to be a fault; five polls at least.
+	Slowdown Duration `yaml:"slowdown"`
 	// Expect is how many GPUs the node must have; 0 does not say.
 	Expect int `yaml:"expect"`
 	// BusPath is where the PCI devices are listed; empty does not ask the bus.
@@ -150,9 +155,10 @@ func Default() Config {
 		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
-		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), BusPath: pci.Root, LinkSwitches: LinkNames{}},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LinkSwitches: LinkNames{}},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
+		Repair:     defaultRepair(),
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},
 		Evidence:   Evidence{Keep: 64, MaxBytes: 32 << 20},

@@ -83,13 +83,16 @@ func decode(data []byte) (document yaml.Node, err error) {
 	return document, fieldError{"", more.Line, "a second YAML document, where one is all that is read"}
 }
 
+// finding is a field, whether it is wrong, and why.
+type finding struct {
+	field string
+	bad   bool
+	why   string
+}
+
 func (c *Config) check() error {
-	for _, f := range []struct {
-		field string
-		bad   bool
-		why   string
-	}{
-		{"mode", !c.Mode.Valid(), fmt.Sprintf("%q is not observe or contain", c.Mode)},
+	for _, f := range append([]finding{
+		{"mode", !c.Mode.Valid(), fmt.Sprintf("%q is not observe, contain or repair", c.Mode)},
 		{"kernelLog.source", !c.KernelLog.Source.Valid(), fmt.Sprintf("%q is not auto, kmsg, journal or both", c.KernelLog.Source)},
 		{"kernelLog.journalPaths", (c.KernelLog.Source == kernlog.FromJournal || c.KernelLog.Source == kernlog.Both) && len(c.KernelLog.JournalPaths) == 0,
 			fmt.Sprintf("none, and the source is %s", c.KernelLog.Source)},
@@ -98,6 +101,7 @@ func (c *Config) check() error {
 		{"kernelLog.bootIDPath", !filepath.IsAbs(c.KernelLog.BootIDPath), fmt.Sprintf("%q is not an absolute path", c.KernelLog.BootIDPath)},
 		{"nvml.period", time.Duration(c.NVML.Period) < time.Second, fmt.Sprintf("%s is less than 1s", time.Duration(c.NVML.Period))},
 		{"nvml.slowPeriod", c.NVML.SlowPeriod < c.NVML.Period, fmt.Sprintf("%s is less than nvml.period", time.Duration(c.NVML.SlowPeriod))},
+		{"nvml.slowdown", c.NVML.Slowdown <= 0, fmt.Sprintf("%s is not above zero", time.Duration(c.NVML.Slowdown))},
 		{"nvml.expect", c.NVML.Expect < 0, fmt.Sprintf("%d is negative", c.NVML.Expect)},
 		{"nvml.busPath", c.NVML.BusPath != "" && !filepath.IsAbs(c.NVML.BusPath), fmt.Sprintf("%q is not an absolute path", c.NVML.BusPath)},
 		{"nvml.deadline", time.Duration(c.NVML.Deadline) < 100*time.Millisecond, fmt.Sprintf("%s is less than 100ms", time.Duration(c.NVML.Deadline))},
@@ -110,7 +114,7 @@ func (c *Config) check() error {
 		{"evidence.maxBytes", c.Evidence.MaxBytes < minEvidence, fmt.Sprintf("%d is less than %d", c.Evidence.MaxBytes, minEvidence)},
 		{"http.listen", !listenable(c.HTTP.Listen), fmt.Sprintf("%q is not host:port with a port from 0 to 65535", c.HTTP.Listen)},
 		{"node", c.Node != "" && !nodeName(c.Node), fmt.Sprintf("%q is not a Node's name: lower case letters, digits, '-' and '.', at most 253", c.Node)},
-	} {
+	}, c.Repair.check(c)...) {
 		if f.bad {
 			return fieldError{field: f.field, why: f.why}
 		}

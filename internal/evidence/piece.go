@@ -19,6 +19,8 @@ const (
 	KindSample      Kind = "sample"
 	KindVerdict     Kind = "verdict"
 	KindProgress    Kind = "progress"
+	KindDeed        Kind = "deed"
+	KindOutcome     Kind = "outcome"
 	KindEvent       Kind = "event"
 	KindDiag        Kind = "diag"
 	KindReplacement Kind = "replacement"
@@ -34,16 +36,18 @@ func (k Kind) bulk() bool { return k == KindLine || k == KindSample }
 type Piece struct {
 	Kind Kind `json:"kind"`
 	// At is the agent's clock when it took the piece in.
-	At       time.Time        `json:"at"`
-	Node     *Node            `json:"node,omitempty"`
-	Line     *Line            `json:"line,omitempty"`
-	Sample   *Sample          `json:"sample,omitempty"`
-	Verdict  *fault.Verdict   `json:"verdict,omitempty"`
-	Progress *Progress        `json:"progress,omitempty"`
-	Event    *remediate.Event `json:"event,omitempty"`
-	Replace  *Replacement     `json:"replacement,omitempty"`
-	Missing  *Missing         `json:"missing,omitempty"`
-	Diag     json.RawMessage  `json:"diag,omitempty"` // as the diagnosis gave it
+	At       time.Time          `json:"at"`
+	Node     *Node              `json:"node,omitempty"`
+	Line     *Line              `json:"line,omitempty"`
+	Sample   *Sample            `json:"sample,omitempty"`
+	Verdict  *fault.Verdict     `json:"verdict,omitempty"`
+	Progress *Progress          `json:"progress,omitempty"`
+	Deed     *remediate.Deed    `json:"deed,omitempty"`
+	Outcome  *remediate.Outcome `json:"outcome,omitempty"`
+	Event    *remediate.Event   `json:"event,omitempty"`
+	Replace  *Replacement       `json:"replacement,omitempty"`
+	Missing  *Missing           `json:"missing,omitempty"`
+	Diag     json.RawMessage    `json:"diag,omitempty"` // as the diagnosis gave it
 }
 
 // Node is what the node was when the incident opened, or when an agent took it up
@@ -111,6 +115,8 @@ type Replacement struct {
 	Incident string `json:"incident"`
 	GPUs     []GPU  `json:"gpus"`
 	Reason   string `json:"reason"`
+	// Tried are the repairs that have not helped, the oldest first.
+	Tried []remediate.Attempt `json:"tried,omitempty"`
 	// Bundle is the file with the evidence; empty where none is kept.
 	Bundle string `json:"bundle,omitempty"`
 }

@@ -86,6 +86,10 @@ func (p Piece) whole() bool {
 		return p.Verdict != nil
 	case KindProgress:
 		return p.Progress != nil
+	case KindDeed:
+		return p.Deed != nil
+	case KindOutcome:
+		return p.Outcome != nil
 	case KindEvent:
 		return p.Event != nil
 	case KindDiag:

@@ -12,8 +12,8 @@ const Unanswered = "unanswered"
 
 // Observe hears of every request on the wire, retries included, from any
 // goroutine. The verb is get, list, watch, patch, create or delete; the resource
-// nodes, nodes/status, pods, pods/eviction or events; the code an HTTP status or
-// Unanswered. A watch is heard of when it is answered, not when it ends.
+// nodes, nodes/status, pods, pods/eviction, events or, for every other one, other;
+// the code an HTTP status or Unanswered. A watch is heard of when it is answered, not when it ends.
 type Observe func(verb, resource, code string, took time.Duration)
 
 type observer struct {
@@ -36,7 +36,8 @@ func (o observer) RoundTrip(request *http.Request) (*http.Response, error) {
 // describe names a request in the terms of the API's authorization.
 func describe(request *http.Request) (verb, resource string) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
-	named := false
+	resource = "other"
+	named := true
 	for i, part := range parts {
 		if part != "nodes" && part != "pods" && part != "events" {
 			continue

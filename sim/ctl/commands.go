@@ -42,6 +42,14 @@ func lifeCommands() []command {
 			func(n *node.Node, a []string) error {
 				return count(a[2], func(code int) error { return n.FailCall(a[0], a[1], code) })
 			}},
+		{"crash", "CALL", "let an NVML call end its process with SIGSEGV; \"fail CALL 0\" ends that",
+			func(n *node.Node, a []string) error { return n.Crash(a[0], "") }},
+		{"crash", "CALL GPU", "the same on one GPU",
+			func(n *node.Node, a []string) error { return n.Crash(a[0], a[1]) }},
+		{"mig", "GPU on|off", "MIG mode, with one instance",
+			func(n *node.Node, a []string) error {
+				return onOff(a[1], func(on bool) error { return n.MIG(a[0], on) })
+			}},
 		{"mismatch", "on|off", "driver and library of different versions", mismatch},
 		{"drop-symbol", "LIB NAME", "copy the libraries of folder LIB without the function NAME; prints the copy's folder", dropSymbol},
 		{"kmsg", "TEXT", "let the kernel log say it",
@@ -53,6 +61,10 @@ func lifeCommands() []command {
 		{"xid", "GPU CODE GI CI", "the same of a MIG device", migXID},
 		{"reset", "GPU", "what a GPU reset does: volatile counters at 0, a pending remap carried out, no recovery action",
 			func(n *node.Node, a []string) error { return n.Reset(a[0]) }},
+		{"reset-as", "GPU works|hangs|heals-nothing", "what nvidia-smi's reset does from now on",
+			func(n *node.Node, a []string) error { return n.ResetAs(a[0], a[1], "") }},
+		{"reset-as", "GPU fails TEXT", "let it fail, and nvidia-smi say TEXT",
+			func(n *node.Node, a []string) error { return n.ResetAs(a[0], a[1], a[2]) }},
 		{"reboot", "", "a new boot id, an empty kernel log, lost GPUs back",
 			func(n *node.Node, _ []string) error { return n.Reboot() }},
 	}

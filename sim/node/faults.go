@@ -64,6 +64,10 @@ func (n *Node) FailCall(call, gpu string, code int) error {
 	return n.callFault("fail", call, gpu, strconv.Itoa(code))
 }
 
+// Crash lets a call, named as in Hang, end the process that makes it with
+// SIGSEGV, as a library with a wild pointer does. FailCall with 0 takes it back.
+func (n *Node) Crash(call, gpu string) error { return n.callFault("fail", call, gpu, "crash") }
+
 // callFault writes what is wrong with a call; an empty value takes it back.
 func (n *Node) callFault(kind, call, gpu, value string) error {
 	if call != "*" && !strings.HasPrefix(call, "nvml") {

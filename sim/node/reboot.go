@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"strings"
 )
 
 // Reboot gives the node a new boot id and an empty kernel log whose sequence
@@ -26,23 +25,6 @@ func rebootGPU(c *conf, i int) {
 	c.set(i, "state", c.get(i, "after-reboot"))
 	c.remove(i, isCallFault)
 	c.reset(i)
-}
-
-// Reset does what a reset of one GPU does to what the driver tells: volatile
-// counters begin again, a pending remap is carried out, no recovery action is
-// left. A failed remap stays, and what was counted in the board's life.
-func (n *Node) Reset(gpu string) error {
-	return n.edit(gpu, func(c *conf, i int) { c.reset(i) })
-}
-
-func (c *conf) reset(i int) {
-	if c.get(i, "remap") == "pending" {
-		c.set(i, "remap", "none")
-		c.add(i, "remap.uncorrectable", 1)
-	}
-	c.remove(i, func(key string) bool {
-		return key == "recovery" || strings.HasPrefix(key, "ecc.volatile.") || strings.HasPrefix(key, "clocks.") || isLinkCounter(key)
-	})
 }
 
 // boot changes the boot id and then empties the kernel log in place: a reader

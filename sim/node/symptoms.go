@@ -47,6 +47,18 @@ func (n *Node) PCIe(gpu string, gen, width int) error {
 	return n.Set(gpu, "pcie.width", strconv.Itoa(width))
 }
 
+// MIG turns a GPU's MIG mode on, with one instance, or off.
+func (n *Node) MIG(gpu string, on bool) error {
+	return n.edit(gpu, func(c *conf, i int) {
+		if !on {
+			c.set(i, "mig", "off")
+			return
+		}
+		c.set(i, "mig", "on")
+		c.set(i, "mig.layout", "1g.10gb:7")
+	})
+}
+
 // Work makes a GPU as busy as percent says, with one process: 0 is idle, and
 // none.
 func (n *Node) Work(gpu string, percent int) error {

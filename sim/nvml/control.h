@@ -26,6 +26,7 @@ enum mig { MIG_OFF, MIG_ON, MIG_UNSUPPORTED };
 enum remap { REMAP_NONE, REMAP_PENDING, REMAP_FAILED, REMAP_UNSUPPORTED, REMAP_UNKNOWN };
 
 #define FOREVER (-1.0)
+#define CRASH   (-2.0)
 
 /* Something about a call; "*" is every call. */
 struct call {
@@ -38,7 +39,8 @@ struct calls {
 	struct call list[MAX_CALLS];
 };
 
-/* Calls that do not return for so many seconds, and that answer with a code. */
+/* Calls that do not return for so many seconds, and that answer with a code or
+ * CRASH. */
 struct faults {
 	struct calls hangs, fails;
 };
@@ -101,7 +103,8 @@ bool control_gpu(int slot, struct gpu *out);
 /* The hang that meets this call now; slot -1 is a call on no GPU. */
 bool control_hang(const char *call, int slot, double *seconds);
 
-/* What this call answers instead of an answer; NVML_SUCCESS is nothing. */
+/* What this call answers instead of an answer; NVML_SUCCESS is nothing. A call
+ * that crashes takes the process with it. */
 nvmlReturn_t control_fail(const char *call, int slot);
 
 /* Begins to look for changes, and waits for one: false is none in that time. The

@@ -36,14 +36,15 @@ static bool take_number(unsigned *out, const char *value)
 	return isdigit((unsigned char)*value) && !*end;
 }
 
-static bool take_call(struct calls *calls, const char *name, const char *value)
+/* Takes a call's number, or the word that stands for one. */
+static bool take_call(struct calls *calls, const char *name, const char *value, const char *word, double meaning)
 {
 	if (calls->count == MAX_CALLS)
 		return false;
 	struct call *c = &calls->list[calls->count++];
 	char *end;
-	if (!strcmp(value, "forever")) {
-		c->value = FOREVER;
+	if (!strcmp(value, word)) {
+		c->value = meaning;
 		return take_text(c->name, name);
 	}
 	c->value = strtod(value, &end);
@@ -57,7 +58,8 @@ static bool is_fault(const char *key)
 
 static bool take_fault(struct faults *faults, const char *key, const char *value)
 {
-	return take_call(*key == 'h' ? &faults->hangs : &faults->fails, key + 5, value);
+	return *key == 'h' ? take_call(&faults->hangs, key + 5, value, "forever", FOREVER)
+			   : take_call(&faults->fails, key + 5, value, "crash", CRASH);
 }
 
 bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigned *device)
@@ -132,6 +134,9 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 	enum number_id id = number_find(key);
 	if (id != NUMBERS)
 		return number_parse(&g->numbers[id], value);
+	char text[MAX_TEXT];
+	if (!strcmp(key, "reset")) /* nvidia-smi acts on it; here it only has to be there */
+		return take_text(text, value);
 	int reboot; /* sim/node acts on it; here it only has to be a state */
 	if (!strcmp(key, "after-reboot"))
 		return take_word(&reboot, value, state_words);

@@ -14,38 +14,63 @@ const rest = time.Minute
 // goMemoryLimit is GOMEMLIMIT in deploy/daemonset.yaml.
 const goMemoryLimit = "GOMEMLIMIT=96MiB"
 
-// BenchmarkAtRest measures what daemon and child cost on a healthy node with
-// eight GPUs, at the default pace and with the watch on a real API server.
+// BenchmarkAtRest measures what each process costs on a healthy node with eight
+// GPUs, at the default pace and with the watch on a real API server: the daemon
+// and the NVML child, and the DCGM child where it is enabled, beside an engine
+// that runs.
 func BenchmarkAtRest(b *testing.B) {
+	b.Run("nvml", func(b *testing.B) { resting(b, "at-rest", false) })
+	b.Run("nvml+dcgm", func(b *testing.B) { resting(b, "at-rest-with-dcgm", true) })
+}
+
+func resting(b *testing.B, name string, dcgm bool) {
 	cluster := shared.Cluster(b)
 	programs.Deploy(b, cluster)
 	d := programs.New(b)
-	d.OnCluster(cluster, "at-rest", daemontest.Account())
-	d.Config.NVML = config.Default().NVML
-	d.Config.Contain = config.Default().Contain
+	d.OnCluster(cluster, name, daemontest.Account())
+	usual := config.Default()
+	d.Config.NVML, d.Config.DCGM, d.Config.Contain = usual.NVML, usual.DCGM, usual.Contain
+	if d.Config.DCGM.Enabled = dcgm; dcgm {
+		d.Must(d.Sim.DCGM().Start(usual.DCGM.Address))
+	}
 	d.Env = append(d.Env, goMemoryLimit)
 	for b.Loop() {
 		d.StartReady()
 		d.AwaitSettled()
 		settleDown(b, d)
-		used := d.CPU()
+		before := d.Parts()
 		time.Sleep(rest)
-		used = d.CPU() - used
-		memory := d.Memory()
-		b.ReportMetric(mebibytes(memory[:1]), "daemon-PSS-MiB")
-		b.ReportMetric(mebibytes(memory[1:]), "child-PSS-MiB")
-		b.ReportMetric(100*used.Seconds()/rest.Seconds(), "core-%")
+		costs(b, before, d.Parts())
 		b.ReportMetric(0, "ns/op")
 		d.Kill()
 	}
 }
 
-// settleDown lets three polls pass, so that the start is not measured.
+// costs reports each process and all of them together.
+func costs(b *testing.B, before, after []daemontest.Part) {
+	b.Helper()
+	if len(before) != len(after) {
+		b.Fatalf("processes %+v, then %+v", before, after)
+	}
+	var memory, share float64
+	for i, part := range after {
+		m, s := mebibytes([]int{part.Memory}), 100*(part.CPU-before[i].CPU).Seconds()/rest.Seconds()
+		b.ReportMetric(m, part.Name+"-PSS-MiB")
+		b.ReportMetric(s, part.Name+"-core-%")
+		memory, share = memory+m, share+s
+	}
+	b.ReportMetric(memory, "PSS-MiB")
+	b.ReportMetric(share, "core-%")
+}
+
+// settleDown lets three polls pass, so that the start is not measured, and DCGM,
+// where it is enabled, connect.
 func settleDown(b *testing.B, d *daemontest.Daemon) {
 	b.Helper()
-	from := d.Status().Driver.Answered
+	from := d.Status().Driver.Polls
 	daemontest.Await(b, "three polls have passed", func() bool {
-		return d.Status().Driver.Answered.Sub(from) > 3*time.Duration(d.Config.NVML.Period)
+		s := d.Status()
+		return s.Driver.Polls >= from+3 && (!s.DCGM.Enabled || s.DCGM.Version != "")
 	})
 }
 

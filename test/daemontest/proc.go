@@ -32,6 +32,34 @@ func (d *Daemon) Family() []int {
 	return pids
 }
 
+// Part is one process of the daemon's family and what it costs.
+type Part struct {
+	// Name is daemon, or what a child asks: nvml, dcgm or journal.
+	Name string
+	// Memory is its proportional set size (PSS), in bytes.
+	Memory int
+	// CPU is the processor time that it has used.
+	CPU time.Duration
+}
+
+// Parts gives the daemon and each child.
+func (d *Daemon) Parts() (parts []Part) {
+	d.t.Helper()
+	memory := d.Memory()
+	for i, pid := range d.Family() {
+		command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		name := "daemon"
+		if argv := strings.Split(string(command), "\x00"); len(argv) > 2 && argv[1] == "probe" {
+			name = argv[2]
+		}
+		parts = append(parts, Part{Name: name, Memory: memory[i], CPU: time.Duration(d.nanoseconds(pid))})
+	}
+	return parts
+}
+
 // Memory is the proportional set size (PSS) of the daemon and of each child, in
 // bytes.
 func (d *Daemon) Memory() []int { return d.each("smaps_rollup", "Pss:") }

@@ -51,41 +51,71 @@ func TestDCGMsOpinion(t *testing.T) {
 
 	d.Must(d.Sim.Remap(agreed.UUID, "failed"))
 	daemontest.Await(t, "both witnesses together act", func() bool {
-		found, _ := openIncident(d, fault.RemapFailed, agreed.UUID)
+		found, _ := openIncident(d.Status(), fault.RemapFailed, agreed.UUID)
 		return found.Verdict.Action == fault.Reset && found.Contained
 	})
 	d.Must(d.Sim.DCGM().Field(alone.UUID, dcgm.FieldRemapFailed, ""))
 	awaitOver(t, d, fault.RemapFailed, alone.UUID)
-	if _, open := openIncident(d, fault.RemapFailed, agreed.UUID); !open {
+	if _, open := openIncident(d.Status(), fault.RemapFailed, agreed.UUID); !open {
 		t.Error("what the driver holds too is over")
 	}
 }
 
-// TestAnEngineInTrouble: it never starts, is stopped, killed and started again.
-// Each is told, and none is a fault of the node.
+// TestAnEngineWithoutGPUs calls all of them healthy, which is worth nothing: it is
+// told to be away until it lists them.
+func TestAnEngineWithoutGPUs(t *testing.T) {
+	t.Parallel()
+	d := withDCGM(t)
+	d.Must(d.Sim.DCGM().Start(engine))
+	d.Must(d.Sim.DCGM().Set("driver", "off"))
+	d.StartReady()
+	awaitAbsent(t, d, "the engine lists no GPU")
+	d.Must(d.Sim.DCGM().Set("driver", "on"))
+	awaitEngine(t, d)
+	held := d.GPU(3).UUID
+	d.Must(d.Sim.DCGM().Field(held, dcgm.FieldRemapFailed, "1"))
+	awaitOpen(t, d, fault.RemapFailed, held)
+	d.Must(d.Sim.DCGM().Set("driver", "off"))
+	awaitAbsent(t, d, "the engine lists no GPU")
+	awaitOver(t, d, fault.RemapFailed, held) // nobody holds it any more
+	if n := len(d.Status().Incidents); n > 1 || cordoned(d) {
+		t.Errorf("incidents %+v", d.Status().Incidents)
+	}
+}
+
+// awaitAbsent returns once DCGM is told to be away in these words.
+func awaitAbsent(t *testing.T, d *daemontest.Daemon, words string) {
+	t.Helper()
+	daemontest.Await(t, "DCGM is told to be away: "+words, func() bool { return strings.Contains(d.Status().DCGM.Absent, words) })
+	if up := d.Metric("probe_up", `probe="dcgm"`); up != 0 {
+		t.Errorf("%s: metric probe_up is %v", words, up)
+	}
+}
+
+// TestAnEngineInTrouble: it never starts, is of another version, is stopped, killed
+// and started again, and refuses a check. Each is told, and none is a fault of
+// the node.
 func TestAnEngineInTrouble(t *testing.T) {
 	t.Parallel()
 	d := withDCGM(t)
 	d.StartReady()
-	absent := func(words string) {
-		t.Helper()
-		daemontest.Await(t, "DCGM is told to be away: "+words, func() bool { return strings.Contains(d.Status().DCGM.Absent, words) })
-		if up := d.Metric("probe_up", `probe="dcgm"`); up != 0 {
-			t.Errorf("%s: metric probe_up is %v", words, up)
-		}
-	}
-	absent("dcgmConnect")
+	awaitAbsent(t, d, "dcgmConnect")
 	d.Must(d.Sim.DCGM().Start(engine))
+	d.Must(d.Sim.DCGM().Set("mismatch", "on")) // DCGM 3
+	awaitAbsent(t, d, "-12")
+	d.Must(d.Sim.DCGM().Set("mismatch", "off"))
 	awaitEngine(t, d)
 	d.Must(d.Sim.DCGM().Stop())
-	absent("does not return")
+	awaitAbsent(t, d, "does not return")
 	judgesAllTheSame(t, d)
 	d.Must(d.Sim.DCGM().Continue())
 	awaitEngine(t, d)
 	d.Must(d.Sim.DCGM().Kill())
-	absent("-21")
+	awaitAbsent(t, d, "-21")
 	d.Must(d.Sim.DCGM().Start(engine))
 	awaitEngine(t, d)
+	d.Must(d.Sim.DCGM().Fail("dcgmHealthCheck", -34)) // somebody else checks
+	d.AwaitLog("DCGM says", "dcgmHealthCheck", "-34")
 	if incidents := d.Status().Incidents; len(incidents) != 1 || !d.Ready() {
 		t.Errorf("ready %t, incidents %+v", d.Ready(), incidents)
 	}

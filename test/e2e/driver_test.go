@@ -12,7 +12,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
-	"github.com/gpuhealthd/gpuhealthd/sim/node"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
@@ -31,20 +31,6 @@ func judgesAllTheSame(t *testing.T, d *daemontest.Daemon) {
 	}
 }
 
-func TestWithoutADriverLibrary(t *testing.T) {
-	t.Parallel()
-	d := programs.New(t)
-	d.Env = d.Sim.Env("")
-	d.Config.NVML.Grace = impatient
-	d.Start()
-	d.AwaitNotReady("driver: ", "nvmlInit")
-	d.AwaitLog("would set the condition GPUHealthy=Unknown", "DriverNotAsked")
-	if up := d.Metric("driver_up"); up != 0 {
-		t.Errorf("metric driver_up is %v", up)
-	}
-	judgesAllTheSame(t, d)
-}
-
 func TestVersionMismatch(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
@@ -61,73 +47,18 @@ func TestVersionMismatch(t *testing.T) {
 	d.AwaitReady()
 }
 
-// TestALibraryWithoutNewerSymbols is asked for what it has.
-func TestALibraryWithoutNewerSymbols(t *testing.T) {
-	t.Parallel()
-	d := programs.New(t)
-	d.Env = d.Sim.Env(filepath.Join(programs.Library(t), "old"))
-	d.StartReady()
-	if listed := d.Metric("gpus", `state="listed"`); listed != 8 {
-		t.Errorf("%v GPUs are listed", listed)
-	}
-	judgesAllTheSame(t, d)
-}
-
-func TestAHungCallIsTold(t *testing.T) {
-	t.Parallel()
-	d := programs.New(t)
-	d.StartReady()
-	stuck := d.GPU(3)
-	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, node.Forever))
-	d.AwaitNotReady("driver: nvmlDeviceGetFieldValues", stuck.UUID)
-	awaitOpen(t, d, fault.DriverHung, stuck.UUID)
-	judgesAllTheSame(t, d)
-	judgesAtOnce(t, d)
-	if calls := d.Status().Driver.Stuck; len(calls) != 1 {
-		t.Fatalf("stuck are %v: the lines were not judged beside a hung call", calls)
-	}
-	d.Must(d.Sim.Hang("nvmlDeviceGetFieldValues", stuck.UUID, 0))
-	d.AwaitReady()
-	awaitOver(t, d, fault.DriverHung, stuck.UUID)
-}
-
-// judgesAtOnce checks that the kernel's lines are judged within 50 ms while the
-// driver hangs: most of them, since this machine does other things as well.
-func judgesAtOnce(t *testing.T, d *daemontest.Daemon) {
-	t.Helper()
-	const lines = 50
-	all := func() float64 { return d.Metric("kernel_line_judged_seconds_count") }
-	quick := func() float64 { return d.Metric("kernel_line_judged_seconds_bucket", `le="0.04096"`) }
-	began, beganQuick := all(), quick()
-	for n := range lines {
-		d.Say(daemontest.XID(d.GPU(2).PCI, daemontest.Uncontained))
-		daemontest.Await(t, "the line is judged", func() bool { return all() > began+float64(n) })
-	}
-	if n := quick() - beganQuick; n < lines*0.8 {
-		t.Errorf("%v of %d lines were judged within 41 ms", n, lines)
-	}
-}
-
-func TestADriverThatNeverAnswers(t *testing.T) {
-	t.Parallel()
-	d := programs.New(t)
-	d.Must(d.Sim.Hang("nvmlInit_v2", "", node.Forever))
-	d.Config.NVML.Grace = impatient
-	d.Start()
-	d.AwaitNotReady("driver: nvmlInit")
-	d.AwaitMetric(1, "verdicts_total", `fault="driver-hung"`)
-	judgesAllTheSame(t, d)
-}
-
 // TestAGPULostWithoutALine is missed at the second poll, and named as it was,
-// even by a daemon that has never seen it answer.
+// even by a daemon that has never seen it answer. It stays lost until a boot
+// brings it back.
 func TestAGPULostWithoutALine(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
 	d.StartReady()
 	dead := d.GPU(6)
-	d.Must(d.Sim.Lose(dead.UUID))
-	d.AwaitLog("verdict", `"gpu-lost"`, dead.UUID)
+	unseen := inject(t, d, func() { d.Must(d.Sim.Lose(dead.UUID)) })
+	if v := awaitSeen(t, d, unseen+2, fault.GPULost, dead.UUID).Verdict; v.Action != fault.Reboot || v.Radius != fault.Node || !v.Hard {
+		t.Errorf("verdict %+v", v)
+	}
 	d.AwaitLog("would cordon the node")
 
 	d.Kill()
@@ -138,6 +69,15 @@ func TestAGPULostWithoutALine(t *testing.T) {
 	if text := d.StatusText(); !strings.Contains(text, dead.UUID) {
 		t.Errorf("gpuhealthd status does not name it:\n%s", text)
 	}
+	awaitPolls(t, d, 2*d.Config.Contain.CleanPolls)
+	if found, open := openIncident(d.Status(), fault.GPULost, dead.UUID); !open || found.State == remediate.Probation {
+		t.Errorf("open %t, state %s", open, found.State)
+	}
+
+	d.Stop()
+	d.Must(d.Sim.Reboot())
+	d.StartReady()
+	awaitOver(t, d, fault.GPULost, dead.UUID)
 }
 
 // TestAChildOfAnEarlierLife has not ended: no other is started beside it, and it

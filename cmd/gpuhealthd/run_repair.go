@@ -1,0 +1,33 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/internal/repair"
+)
+
+// repairs adds those who do the deeds of mode repair. They are there in every mode,
+// since what a deed has changed is put back in every mode. api is nil where there is
+// none; gpus gives those that are known once the agent runs.
+func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, gpus func() []nvml.GPU) error {
+	o := repair.Options{Log: log, Config: cfg.Repair, Node: opts.Name, API: api, Observe: opts.Metrics.Request, GPUs: gpus,
+		Self: types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}}
+	for _, child := range []any{opts.Driver, opts.Engine} {
+		if c, ok := child.(repair.Child); ok {
+			o.Children = append(o.Children, c)
+		}
+	}
+	tools, err := repair.New(o)
+	if err != nil {
+		return err
+	}
+	opts.Doers, opts.Occupant, opts.Reset = tools.Doers, tools.Occupant, tools.Reset
+	return nil
+}

@@ -1,0 +1,88 @@
+package repair
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/host"
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
+)
+
+// operandsWait is how long the GPU operator's pods may take to go before a reset;
+// whoever is left then is found among the processes.
+const operandsWait = 90 * time.Second
+
+// Options are what the deeds are done with.
+type Options struct {
+	Log    *slog.Logger
+	Config config.Repair
+	// Node is the Node's name, Self our own pod, empty outside of pods.
+	Node string
+	Self types.NamespacedName
+	// API is nil where there is none.
+	API     *rest.Config
+	Observe apiserver.Observe
+	// Children may have GPUs open.
+	Children []Child
+	// GPUs gives those that are known.
+	GPUs func() []nvml.GPU
+}
+
+// Tools are who does the deeds, and who tells what they have to know.
+type Tools struct {
+	Doers    map[remediate.StepKind]agent.Doer
+	Occupant agent.Occupant
+	Reset    agent.ResetScope
+}
+
+// parts are what the tools are made of.
+type parts struct {
+	Options
+
+	client *apiserver.Client
+	pods   *pods.Pods
+}
+
+// New puts the tools together. It asks nobody anything.
+func New(o Options) (Tools, error) {
+	p := &parts{Options: o}
+	if o.API != nil {
+		if err := p.connect(); err != nil {
+			return Tools{}, err
+		}
+	}
+	doers, err := p.doers()
+	if err != nil {
+		return Tools{}, fmt.Errorf("mode repair: %w", err)
+	}
+	return Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed}}, nil
+}
+
+// connect prepares the clients of the API server.
+func (p *parts) connect() (err error) {
+	if p.client, err = apiserver.New(p.API, p.Observe); err != nil {
+		return err
+	}
+	p.pods, err = pods.New(pods.Options{
+		Node: p.Node, Self: p.Self, Config: p.API, Observe: p.Observe, Log: p.Log,
+		Socket: p.Config.Drain.KubeletSocket, Resources: p.Config.Drain.Resources,
+		GPUs: p.known, Processes: p.scan,
+	})
+	return err
+}
+
+// managed says whether a fabric manager runs on the node; where that cannot be told
+// the wider reset is the safe one.
+func (p *parts) managed() bool {
+	runs, err := host.FabricManager(p.Config.Proc)
+	return err == nil && runs
+}

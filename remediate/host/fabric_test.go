@@ -1,0 +1,26 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestFabricManager(t *testing.T) {
+	proc := t.TempDir()
+	if _, err := FabricManager(proc); err == nil {
+		t.Error("a /proc without a process is believed")
+	}
+	process := func(pid, name string) {
+		must(t, os.Mkdir(filepath.Join(proc, pid), 0o755))
+		must(t, os.WriteFile(filepath.Join(proc, pid, "comm"), []byte(name+"\n"), 0o644))
+	}
+	process("1", "systemd")
+	if runs, err := FabricManager(proc); err != nil || runs {
+		t.Errorf("runs: %v, %v", runs, err)
+	}
+	process("812", "nv-fabricmanage")
+	if runs, err := FabricManager(proc); err != nil || !runs {
+		t.Errorf("runs: %v, %v", runs, err)
+	}
+}
