@@ -28,29 +28,24 @@ const (
 	condition = `{"status":{"conditions":[{"type":"GPUHealthy","status":"False"},{"type":"NVLinkHealthy","status":"Unknown"}]}}`
 )
 
-// TestWhatIsNotAllowedCanStillBeTakenBack: with the gate as far closed as it goes, an
-// agent says what it sees, sets nothing that takes a node out of service, and takes
-// away what an agent of another mode has left.
-func TestWhatIsNotAllowedCanStillBeTakenBack(t *testing.T) {
-	f := newFleet(t, `{cordon: "false", operands: "false", autoscalers: "false"}`)
-	for name, patch := range map[string]string{"cordon": cordon, "taint": taint, "pause an operand": pause, "keep from autoscalers": keep} {
-		f.denied(name, func() error { return f.patchNode(f.thief, own, patch, "") })
-	}
-	f.must(f.patchNode(f.thief, own, label, ""))
-	f.must(f.patchNode(f.thief, own, condition, "status"))
-	for _, patch := range []string{cordon, taint, pause, keep} {
-		f.must(f.patchNode(f.admin, own, patch, ""))
-	}
-	f.must(f.patchNode(f.thief, own, label, ""))
-	for _, patch := range []string{uncordon, noTaint, restore, noKeep} {
-		f.must(f.patchNode(f.thief, own, patch, ""))
+// TestThePoliciesHold goes from the open gate to the closed one.
+func TestThePoliciesHold(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, *fleet)
+	}{{"break-outs", breakOuts}, {"what the agent does", work}, {"what can be taken back", takeBack}, {"evictions", evictions}} {
+		t.Run(part.name, func(t *testing.T) {
+			f.t = t
+			part.run(t, f)
+		})
 	}
 }
 
-// TestWhatIsAllowed: what the agent of a node does in all modes together. That the
-// real one gets along under these policies the tests in test/e2e show.
-func TestWhatIsAllowed(t *testing.T) {
-	f := newFleet(t, all)
+// work is what the agent of a node does in all modes together. That the real one gets
+// along under these policies the tests in test/e2e show.
+func work(t *testing.T, f *fleet) {
 	for _, patch := range []string{label, cordon, taint, pause, keep, noKeep, restore, noTaint, uncordon} {
 		if err := f.patchNode(f.thief, own, patch, ""); err != nil {
 			t.Errorf("%s: %v", patch, err)
@@ -59,6 +54,23 @@ func TestWhatIsAllowed(t *testing.T) {
 	f.must(f.patchNode(f.thief, own, condition, "status"))
 	f.must(f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null}}}`))
 	f.must(f.thief.CoreV1().Pods(metav1.NamespaceDefault).Delete(t.Context(), own, metav1.DeleteOptions{}))
+}
+
+// takeBack closes the gate as far as it goes: an agent says what it sees, sets nothing
+// that takes a node out of service, and takes away what one of another mode has left.
+func takeBack(_ *testing.T, f *fleet) {
+	f.allow("false")
+	for name, patch := range map[string]string{"cordon": cordon, "taint": taint, "pause an operand": pause, "keep from autoscalers": keep} {
+		f.denied(name, func() error { return f.patchNode(f.thief, own, patch, "") })
+	}
+	for _, patch := range []string{cordon, taint, pause, keep} {
+		f.must(f.patchNode(f.admin, own, patch, ""))
+	}
+	f.must(f.patchNode(f.thief, own, label, ""))
+	f.must(f.patchNode(f.thief, own, condition, "status"))
+	for _, patch := range []string{uncordon, noTaint, restore, noKeep} {
+		f.must(f.patchNode(f.thief, own, patch, ""))
+	}
 }
 
 // TestThePolicyNamesEveryFieldOfANode: it has to compare one by one all that is not

@@ -52,6 +52,7 @@ func with(all []right, changed ...right) []right {
 // TestTheAccountMayDoWhatTheAgentDoes asks the real authorizer, for each step of
 // deploying more, all that may matter.
 func TestTheAccountMayDoWhatTheAgentDoes(t *testing.T) {
+	t.Parallel()
 	cluster := kubetest.Start(t)
 	apply(t, cluster, manifest)
 	rights := contained()
