@@ -1,14 +1,19 @@
 package daemontest
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/test/kubetest"
@@ -19,18 +24,12 @@ func Account() types.NamespacedName {
 	return types.NamespacedName{Namespace: "gpuhealthd", Name: "gpuhealthd"}
 }
 
-// Deploy applies deploy/ as an operator would, and returns when the account has
-// its rights.
+// Deploy applies deploy/daemonset.yaml and deploy/admission.yaml as an operator would,
+// with everything allowed that the agent can be configured to do, and returns when the
+// account has its rights and is held to its node.
 func (p *Programs) Deploy(t testing.TB, cluster *kubetest.Cluster) {
 	t.Helper()
-	p.get(t)
-	manifest, err := os.ReadFile(filepath.Join(p.root, "deploy", "daemonset.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.Apply(t.Context(), manifest); err != nil {
-		t.Fatal(err)
-	}
+	p.apply(t, cluster, "daemonset.yaml")
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "watch", Resource: "nodes"},
 		{Verb: "patch", Resource: "nodes"},
@@ -39,15 +38,43 @@ func (p *Programs) Deploy(t testing.TB, cluster *kubetest.Cluster) {
 	} {
 		cluster.AwaitAllowed(t, Account(), right)
 	}
+	p.apply(t, cluster, "admission.yaml")
+	awaitPolicy(t, cluster)
 }
 
-// OnCluster creates a Node and lets the daemon act on it, under a token of a
-// service account.
+// awaitPolicy returns when a token of the account that no node is named in may not write.
+func awaitPolicy(t testing.TB, cluster *kubetest.Cluster) {
+	t.Helper()
+	node := cluster.CreateNode(t, fmt.Sprintf("nobodys-%x", rand.Uint32()))
+	nodes := kubernetes.NewForConfigOrDie(cluster.ServiceAccount(t, Account(), "")).CoreV1().Nodes()
+	kubetest.AwaitForbidden(t, "a write by a token of no node", func(ctx context.Context) error {
+		_, err := nodes.Patch(ctx, node.Name, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
+		return err
+	})
+}
+
+// apply applies a manifest of deploy/; what is off there is on.
+func (p *Programs) apply(t testing.TB, cluster *kubetest.Cluster, name string) {
+	t.Helper()
+	p.get(t)
+	manifest, err := os.ReadFile(filepath.Join(p.root, "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := strings.NewReplacer(`operands: "false"`, `operands: "true"`, `autoscalers: "false"`, `autoscalers: "true"`)
+	if err := cluster.Apply(t.Context(), []byte(on.Replace(string(manifest)))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// OnCluster creates a Node and lets the daemon act on it, under the token that a pod
+// of a service account has there.
 func (d *Daemon) OnCluster(cluster *kubetest.Cluster, node string, account types.NamespacedName) *corev1.Node {
 	d.t.Helper()
+	created := cluster.CreateNode(d.t, node)
 	d.Config.Actuator, d.Config.Node = config.ActuatorKubernetes, node
-	d.Config.Kubernetes.Kubeconfig = kubetest.Kubeconfig(d.t, cluster.ServiceAccount(d.t, account, ""))
-	return cluster.CreateNode(d.t, node)
+	d.Config.Kubernetes.Kubeconfig = kubetest.Kubeconfig(d.t, cluster.Projected(d.t, account, node))
+	return created
 }
 
 // AwaitSettled returns when everything that the plan wants is done and told.
