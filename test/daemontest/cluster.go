@@ -42,6 +42,21 @@ func (p *Programs) Deploy(t testing.TB, cluster *kubetest.Cluster) {
 	awaitPolicy(t, cluster)
 }
 
+// DeployRepair adds the rights of mode repair, in deploy/repair.yaml, to what Deploy
+// applies.
+func (p *Programs) DeployRepair(t testing.TB, cluster *kubetest.Cluster) {
+	t.Helper()
+	p.Deploy(t, cluster)
+	p.apply(t, cluster, "repair.yaml")
+	for _, right := range []authorizationv1.ResourceAttributes{
+		{Verb: "list", Resource: "pods"},
+		{Verb: "create", Resource: "pods", Subresource: "eviction"},
+		{Verb: "create", Group: "events.k8s.io", Resource: "events"},
+	} {
+		cluster.AwaitAllowed(t, Account(), right)
+	}
+}
+
 // awaitPolicy returns when a token of the account that no node is named in may not write.
 func awaitPolicy(t testing.TB, cluster *kubetest.Cluster) {
 	t.Helper()
@@ -74,6 +89,7 @@ func (d *Daemon) OnCluster(cluster *kubetest.Cluster, node string, account types
 	created := cluster.CreateNode(d.t, node)
 	d.Config.Actuator, d.Config.Node = config.ActuatorKubernetes, node
 	d.Config.Kubernetes.Kubeconfig = kubetest.Kubeconfig(d.t, cluster.Projected(d.t, account, node))
+	d.Env = append(d.Env, "POD_NAMESPACE="+account.Namespace, "POD_NAME="+account.Name+"-"+node)
 	return created
 }
 
