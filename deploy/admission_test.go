@@ -35,7 +35,7 @@ func TestThePoliciesHold(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(*testing.T, *fleet)
-	}{{"break-outs", breakOuts}, {"what the agent does", work}, {"what can be taken back", takeBack}, {"evictions", evictions}} {
+	}{{"break-outs", breakOuts}, {"leases", leases}, {"what the agent does", work}, {"what can be taken back", takeBack}, {"evictions", evictions}} {
 		t.Run(part.name, func(t *testing.T) {
 			f.t = t
 			part.run(t, f)
