@@ -68,6 +68,28 @@ func (w *workshop) resets() []string {
 	return strings.Fields(string(text))
 }
 
+// reboots lets the agent reboot the host: the program notes it, and the test does it.
+func (w *workshop) reboots() {
+	r := &w.d.Config.Repair.Reboot
+	r.Mode, r.Command = remediate.MeansCommand, []string{"touch", filepath.Join(w.dir, "reboot")}
+}
+
+// awaitReboot returns once the agent has had the host rebooted, has been ended with it
+// and runs in the next boot; before is done in between.
+func (w *workshop) awaitReboot(before func()) {
+	w.t.Helper()
+	asked := filepath.Join(w.dir, "reboot")
+	daemontest.Await(w.t, "the host is rebooted", func() bool {
+		_, err := os.Stat(asked)
+		return err == nil
+	})
+	must(w.t, os.Remove(asked))
+	w.d.Stop()
+	before()
+	must(w.t, w.d.Sim.Reboot())
+	w.d.StartReady()
+}
+
 // busID is a GPU's address as the tool is given it.
 func busID(g node.GPU) string { return g.PCI + ".0" }
 
