@@ -44,6 +44,14 @@ func (p *Plan) Watches(now time.Time) (gpus []fault.Device, since time.Time) {
 	return gpus, since
 }
 
+// unproven says whether the GPUs of an incident were emptied just now, and nobody has
+// looked since: that they are free is the proof that ends a drain.
+func (p *Plan) unproven(now time.Time, i *Incident) bool {
+	s, e := i.step(StepDrain), p.state.Emptied
+	return i.standing() && s != nil && s.Status == Done && p.ours(i, p.rung(now, i)) && e.covers(p.scope(i), p.whole(now, i)) &&
+		(p.occupied == nil || !p.occupied.At.After(e.At)) && now.Sub(e.At) < stale
+}
+
 // refusedAt is when a reset that waits for its holders was refused, zero for never.
 func (p *Plan) refusedAt(i *Incident) time.Time {
 	if s := i.step(StepReset); s != nil && s.Status == Blocked && i.Refusals > 0 {
