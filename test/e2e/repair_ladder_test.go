@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
@@ -25,7 +29,7 @@ func TestTheLadder(t *testing.T) {
 			sick := h.GPU(2)
 			h.Must(h.Sim.ResetAs(sick.UUID, rung.as, rung.says))
 			_, elsewhere := h.serve("elsewhere", 5)
-			h.endsPods()
+			h.kubelet.EndPods(t, h.admin, h.name, func(*corev1.Pod) { elsewhere.Kill() })
 			h.edit(operands)
 			h.inService()
 			seen := h.record()
@@ -36,7 +40,7 @@ func TestTheLadder(t *testing.T) {
 			}
 			h.restored(2)
 			daemontest.Await(t, "the node is emptied", func() bool { return h.pod("elsewhere") == nil })
-			h.awaitReboot(elsewhere.Kill)
+			h.awaitReboot(func() {})
 			h.awaitBack()
 			h.awaitEvent("Rebooted")
 			if got := h.resets(); !slices.Equal(got, []string{busID(sick)}) {
@@ -63,13 +67,13 @@ func TestTheLadder(t *testing.T) {
 // and says why.
 func (h *repairHost) replaces(incident string, g node.GPU) {
 	h.t.Helper()
-	wants := []string{"Replace " + g.Name, g.Serial, g.UUID, g.PCI, "reset", "reboot", "another part is asked for"}
-	var text string
-	daemontest.Await(h.t, "the record asks for another part", func() bool {
-		text = h.Call("events", "show", incident, "--url", h.URL())
-		return strings.Contains(text, wants[len(wants)-1])
+	bundle := filepath.Join(filepath.Dir(h.Config.State.Path), "evidence", incident+".jsonl")
+	daemontest.Await(h.t, "the replacement is on record", func() bool {
+		text, err := os.ReadFile(bundle)
+		return err == nil && strings.Contains(string(text), `"kind":"replacement"`)
 	})
-	for _, want := range wants {
+	text := h.Call("events", "show", incident, "--url", h.URL())
+	for _, want := range []string{"Replace " + g.Name, g.Serial, g.UUID, g.PCI, "a reset of", "a reboot of", "another part is asked for"} {
 		if !strings.Contains(text, want) {
 			h.t.Errorf("no %q in\n%s", want, text)
 		}
