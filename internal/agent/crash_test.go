@@ -48,7 +48,7 @@ func live(t *testing.T, at int) (o outcome, points int) {
 		c := &crasher{s: s, at: []int{at}}
 		s.actuator, s.onSave = c, func() { c.point() }
 		s.start()
-		for _, happens := range history(s) {
+		for _, happens := range containment(s) {
 			c.restarted()
 			happens()
 		}
@@ -61,9 +61,9 @@ func live(t *testing.T, at int) (o outcome, points int) {
 	return o, points
 }
 
-// history is a program's fault, a memory error that is repaired, and a GPU that
+// containment is a program's fault, a memory error that is repaired, and a GPU that
 // falls off the bus while the node is on probation, and comes back.
-func history(s *stage) []func() {
+func containment(s *stage) []func() {
 	hear := func(texts ...string) func() { return func() { s.hear(texts...) } }
 	lost := func(g *nvml.GPU) { g.Lost = g.Index == 5 }
 	var steps []func()

@@ -33,7 +33,7 @@ func (c *crasher) point() bool {
 		return true
 	}
 	if c.n++; len(c.at) > 0 && c.n == c.at[0] {
-		c.at = c.at[1:]
+		c.at, c.n = c.at[1:], 0
 		c.end()
 	}
 	return c.dead
@@ -44,6 +44,13 @@ func (c *crasher) end() {
 		c.kill()
 	}
 	c.dead, c.content = true, c.s.bytesOnDisk()
+}
+
+// alive says whether the agent is.
+func (c *crasher) alive() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.dead
 }
 
 // die ends the agent here and now, as the host does that goes down.
@@ -97,7 +104,7 @@ func (c *crasher) restarted() {
 		c.atRestart()
 	}
 	c.mu.Lock()
-	c.dead, c.n = false, 0
+	c.dead = false
 	c.mu.Unlock()
 	c.s.start()
 }
