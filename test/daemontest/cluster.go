@@ -25,34 +25,43 @@ func Account() types.NamespacedName {
 }
 
 // Deploy applies deploy/daemonset.yaml and deploy/admission.yaml as an operator would,
-// with everything allowed that the agent can be configured to do, and returns when the
-// account has its rights and is held to its node.
+// and returns when the account has its rights and is held to its node.
 func (p *Programs) Deploy(t testing.TB, cluster *kubetest.Cluster) {
 	t.Helper()
-	p.apply(t, cluster, "daemonset.yaml")
-	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "watch", Resource: "nodes"},
-		{Verb: "patch", Resource: "nodes"},
-		{Verb: "patch", Resource: "nodes", Subresource: "status"},
-		{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: metav1.NamespaceDefault},
-	} {
-		cluster.AwaitAllowed(t, Account(), right)
-	}
+	p.apply(t, cluster, "daemonset.yaml",
+		authorizationv1.ResourceAttributes{Verb: "watch", Resource: "nodes"},
+		authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes"},
+		authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes", Subresource: "status"},
+		authorizationv1.ResourceAttributes{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: metav1.NamespaceDefault},
+	)
 	p.apply(t, cluster, "admission.yaml")
 	awaitPolicy(t, cluster)
 }
 
-// DeployRepair adds the rights of mode repair, in deploy/repair.yaml, to what Deploy
-// applies.
+// DeployRepair adds deploy/repair.yaml to what Deploy has applied.
 func (p *Programs) DeployRepair(t testing.TB, cluster *kubetest.Cluster) {
 	t.Helper()
-	p.Deploy(t, cluster)
-	p.apply(t, cluster, "repair.yaml")
-	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "list", Resource: "pods"},
-		{Verb: "create", Resource: "pods", Subresource: "eviction"},
-		{Verb: "create", Group: "events.k8s.io", Resource: "events"},
-	} {
+	p.apply(t, cluster, "repair.yaml",
+		authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"},
+		authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"},
+		authorizationv1.ResourceAttributes{Verb: "create", Group: "events.k8s.io", Resource: "events"},
+	)
+}
+
+// apply applies a manifest of deploy/, and returns when the account has the rights.
+func (p *Programs) apply(t testing.TB, cluster *kubetest.Cluster, name string, rights ...authorizationv1.ResourceAttributes) {
+	t.Helper()
+	p.get(t)
+	manifest, err := os.ReadFile(filepath.Join(p.root, "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The policy allows all that the agent can be configured to do.
+	open := strings.NewReplacer(`operands: "false"`, `operands: "true"`, `autoscalers: "false"`, `autoscalers: "true"`)
+	if err := cluster.Apply(t.Context(), []byte(open.Replace(string(manifest)))); err != nil {
+		t.Fatal(err)
+	}
+	for _, right := range rights {
 		cluster.AwaitAllowed(t, Account(), right)
 	}
 }
@@ -66,20 +75,6 @@ func awaitPolicy(t testing.TB, cluster *kubetest.Cluster) {
 		_, err := nodes.Patch(ctx, node.Name, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
 		return err
 	})
-}
-
-// apply applies a manifest of deploy/; what is off there is on.
-func (p *Programs) apply(t testing.TB, cluster *kubetest.Cluster, name string) {
-	t.Helper()
-	p.get(t)
-	manifest, err := os.ReadFile(filepath.Join(p.root, "deploy", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	on := strings.NewReplacer(`operands: "false"`, `operands: "true"`, `autoscalers: "false"`, `autoscalers: "true"`)
-	if err := cluster.Apply(t.Context(), []byte(on.Replace(string(manifest)))); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // OnCluster creates a Node and lets the daemon act on it, under the token that a pod
