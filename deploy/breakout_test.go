@@ -30,6 +30,7 @@ type fleet struct {
 	admin kubernetes.Interface
 	thief kubernetes.Interface // has the token of the agent on the node own
 	stray kubernetes.Interface // has a token of the account that no node is named in
+	guise kubernetes.Interface // is an administrator who plays the account
 }
 
 func newFleet(t *testing.T) *fleet {
@@ -49,6 +50,9 @@ func newFleet(t *testing.T) *fleet {
 	}
 	f.thief = kubernetes.NewForConfigOrDie(cluster.Projected(t, account, own))
 	f.stray = kubernetes.NewForConfigOrDie(cluster.ServiceAccount(t, account, ""))
+	played := cluster.Admin()
+	played.Impersonate.UserName = "system:serviceaccount:" + account.Namespace + ":" + account.Name
+	f.guise = kubernetes.NewForConfigOrDie(played)
 	f.allow("true")
 	inForce := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	kubetest.AwaitForbidden(t, "a write to another Node", func(ctx context.Context) error {
@@ -154,7 +158,8 @@ func breakOuts(t *testing.T, f *fleet) {
 	for _, a := range podAttempts {
 		f.denied(a.name, func() error { return f.patchPod(f.thief, a.pod, a.patch) })
 	}
-	f.denied("a token of no node", func() error { return f.patchNode(f.stray, own, `{"spec":{"unschedulable":true}}`, "") })
+	f.denied("a token of no node", func() error { return f.patchNode(f.stray, own, cordon, "") })
+	f.denied("no token", func() error { return f.patchNode(f.guise, own, cordon, "") })
 	ctx, thief := t.Context(), f.thief
 	for name, attempt := range map[string]func() error{
 		"delete a pod of another node": func() error {
