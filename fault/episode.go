@@ -63,6 +63,8 @@ type episode struct {
 	Polled bool `json:",omitempty"`
 	// Aside is the call that did not return while polls did, empty for none.
 	Aside string `json:",omitempty"`
+	// Unnamed says which GPU it is of, where that one has not told who it is.
+	Unnamed string `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it was seen last.

@@ -67,6 +67,8 @@ type Judge struct {
 	// hangs counts polls in a row in which no call came back at all, asides those
 	// in which one beside them did not, mutes those in which no GPU told a value.
 	hangs, asides, mutes int
+	// nameless counts, by class, those in which a GPU without a name had it.
+	nameless map[Class]int
 	// short counts polls in a row that listed fewer GPUs than expected.
 	short int
 	// now is what the verdicts of the moment are made from.
@@ -130,7 +132,7 @@ func New(cfg Config) *Judge {
 		cfg.Slowdown = DefaultSlowdown
 	}
 	cfg.Slowdown = max(cfg.Slowdown, sustainedMin*cfg.Fresh/2)
-	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
+	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}, nameless: map[Class]int{}}
 }
 
 // Step judges one observation and gives the verdicts that it changed, in the

@@ -46,6 +46,8 @@ type Inventory struct {
 	// Driver is its version; empty is unknown.
 	Driver string
 	GPUs   []GPUState
+	// Unnamed are the GPUs that the driver counts beside those.
+	Unnamed []Unnamed
 	// Stuck is a call that does not return while the polls do, such as one that
 	// waits for events; nil is none.
 	Stuck *Hung

@@ -41,6 +41,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	}
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})
 	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
+	j.unnamed(now, inv)
 	j.aside(now, inv)
 	j.running()
 	none := j.nowhere(inv)
@@ -56,7 +57,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		case listed[pci] || d.State == nil:
 		case guests[pci]:
 			d.State, d.Lost = nil, 0 // it was handed over, and is not missed
-		default:
+		case len(inv.Unnamed) == 0: // else it may be one of those
 			j.missed(now, pci, d)
 		}
 	}
@@ -85,16 +86,24 @@ func answered(inv Inventory) bool {
 	return slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return !g.Lost && g.Failed == "" })
 }
 
+// hangs says whether a GPU was asked and has not answered: that is no container
+// without devices, which answers at once.
+func hangs(inv Inventory) bool {
+	return slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return g.Stuck }) ||
+		slices.ContainsFunc(inv.Unnamed, func(u Unnamed) bool { return u.Stuck })
+}
+
 // allGone says whether every GPU failed at once although the kernel log names
-// no dead one: then it is this agent that has lost its devices, not the node.
+// no dead one: then it is this agent that has lost its devices, not the node. One
+// without a name cannot be blamed alone.
 func (j *Judge) allGone(inv Inventory) bool {
-	known := 0
+	known := 2 * len(inv.Unnamed)
 	for _, d := range j.devices {
 		if d.State != nil {
 			known++
 		}
 	}
-	if answered(inv) {
+	if answered(inv) || hangs(inv) {
 		return false
 	}
 	for _, e := range j.open {
@@ -250,7 +259,7 @@ func (j *Judge) hung(now time.Time, h Hung) {
 func (j *Judge) aside(now time.Time, inv Inventory) {
 	if inv.Stuck == nil {
 		j.asides = 0
-		if answered(inv) {
+		if answered(inv) && j.nameless[DriverHung] == 0 {
 			j.seen(now, key{xidparse.PCI{}, DriverHung})
 		}
 		return

@@ -94,6 +94,9 @@ func (e *episode) retires() bool {
 func refineNameless(e *episode, v *Verdict) []string {
 	why := "the text names no GPU, and none is guessed"
 	switch {
+	case e.Unnamed != "":
+		v.Later, v.Drain, v.Diag = None, min(v.Drain, DrainWhenIdle), 0
+		return []string{e.Unnamed + ", of a GPU that has not told who it is"}
 	case e.Class == GPUFailed:
 		why = "on every GPU, and none is blamed"
 	case e.Class == DriverHung && !e.Polled && e.Aside != "":

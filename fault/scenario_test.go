@@ -34,7 +34,8 @@ import (
 //	+5s   poll [ADDRESS=STATE…]   lost, failed, recovery:N, … (see set)
 //	+5s   polls N EVERY [ADDRESS=STATE…]   N polls alike; the address may be all,
 //	                              and aside:CALL is a call beside the polls that
-//	                              does not return
+//	                              does not return, unnamed:STATE one more GPU, which
+//	                              has not told who it is: lost, stuck or failed
 //	+0s   nvlink GENERATION LINKS hgx|rack|none   what the GPUs' NVLinks are like
 //	                              (see setLink for the states of a poll)
 //	+5s   hung ADDRESS CALL       a call past its deadline
@@ -191,6 +192,8 @@ func (s *stage) inventory(n int, text string) Inventory {
 		address, what, _ := strings.Cut(f, "=")
 		if call, aside := strings.CutPrefix(f, "aside:"); aside {
 			inv.Stuck = &Hung{Call: call, For: 10 * time.Second}
+		} else if how, unnamed := strings.CutPrefix(f, "unnamed:"); unnamed {
+			inv.Unnamed = append(inv.Unnamed, Unnamed{Why: "index 2 " + how, Lost: how == "lost", Stuck: how == "stuck"})
 		} else if address == "all" {
 			for _, p := range s.gpus {
 				state[p] = what
@@ -254,6 +257,8 @@ func set(g *GPUState, what string) bool {
 		g.Lost = true
 	case "failed":
 		g.Failed = "unknown error"
+	case "stuck":
+		g.Failed, g.Stuck = "a call does not return", true
 	case "recovery":
 		g.Recovery = &number
 	case "pending":

@@ -34,9 +34,9 @@ func (c *core) answer(now time.Time, m asked) {
 	c.witness.report(now, m.report)
 	switch r := m.report; r.Kind {
 	case nvml.KindHello:
-		c.opened(*r.Hello)
+		c.opened(now, *r.Hello)
 	case nvml.KindInventory:
-		if len(r.Inventory.GPUs) > 0 && len(states(*r.Inventory)) == 0 && len(c.memory.inventory.GPUs()) == 0 {
+		if c.nobody(*r.Inventory) {
 			c.blind(now, "no GPU tells who it is", false)
 			return
 		}
@@ -44,7 +44,8 @@ func (c *core) answer(now time.Time, m asked) {
 	case nvml.KindXID:
 		c.echoes.announce(now, *r.XID, &c.memory.inventory)
 	case nvml.KindHung:
-		if r.Hung.Index != nil || c.unanswered(now, silence(*r.Hung)) {
+		// One of a GPU without a name is in the poll that follows.
+		if r.Hung.UUID != "" || r.Hung.Index == nil && c.unanswered(now, silence(*r.Hung)) {
 			c.step(now, hung(*r.Hung, &c.memory.inventory))
 		}
 	case nvml.KindFailed:
@@ -57,7 +58,8 @@ func (c *core) answer(now time.Time, m asked) {
 }
 
 // opened takes in which library the child has opened, and what that lacks.
-func (c *core) opened(h nvml.Hello) {
+func (c *core) opened(now time.Time, h nvml.Hello) {
+	c.greeted = now
 	if c.lacks = h.Lacks; len(h.Lacks) > 0 {
 		c.log.Warn("the driver's library lacks functions", "driver", h.Driver, "library", h.NVML, "lacks", h.Lacks)
 	}
@@ -74,7 +76,13 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.hangs(stuck(inv))
 	c.metrics.asked(inv)
 	c.renewed = c.renewed && len(c.sources.GPUs) == 0
-	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), c.memory.dead(inv)...)}
+	named, unnamed := c.unnamed(now, inv)
+	for _, g := range named {
+		if g.Stuck {
+			c.step(now, fault.Hung{Device: g.Device, Call: g.Failed})
+		}
+	}
+	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), named...), Unnamed: unnamed}
 	if inv.Stuck != nil {
 		h := hung(*inv.Stuck, &c.memory.inventory)
 		f.Stuck = &h

@@ -80,6 +80,8 @@ type core struct {
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
+	// greeted is when the present child had opened the driver, at first the start.
+	greeted time.Time
 	// polls counts the driver's whole answers.
 	polls         int
 	hearing       func() kernlog.Hearing
@@ -127,7 +129,7 @@ type core struct {
 }
 
 func newCore(opts Options, boot string) *core {
-	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
+	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(), greeted: time.Now(),
 		publish: func(wishes) {}, poll: func() {}, restart: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}

@@ -119,6 +119,30 @@ func TestEveryGPUAtOnce(t *testing.T) {
 	})
 }
 
+// Calls that hang on every GPU are the driver's fault after two deadlines, and the
+// child inside them is left alone.
+func TestEveryGPUHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		for range 2 {
+			for g := range gpus {
+				s.report(hangs("nvmlDeviceGetFieldValues", g))
+			}
+			s.polls(1, func(g *nvml.GPU) { g.Stuck = "nvmlDeviceGetFieldValues" })
+		}
+		got := incidents(s)
+		if len(got) != gpus || slices.ContainsFunc(got, func(c string) bool { return c != "driver-hung" }) || !s.world.cordoned() {
+			t.Errorf("judged %q, cordoned %v", got, s.world.cordoned())
+		}
+		if n := s.driver.restarts.Load(); n > 0 {
+			t.Errorf("another child was asked for %d times", n)
+		}
+		s.stop()
+	})
+}
+
 // A version mismatch does not pass by itself: it is told at once.
 func TestMismatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
