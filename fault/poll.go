@@ -51,10 +51,15 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		listed[g.PCI] = true
 		j.poll(now, g, none)
 	}
+	missing := map[xidparse.PCI]bool{}
+	for _, m := range inv.Missing {
+		missing[m.PCI] = true
+		j.device(m.PCI).UUID = m.UUID
+	}
 	guests := guests(inv.Bus)
 	for pci, d := range j.devices {
 		switch {
-		case listed[pci] || d.State == nil:
+		case listed[pci] || d.State == nil && !missing[pci]:
 		case guests[pci]:
 			d.State, d.Lost = nil, 0 // it was handed over, and is not missed
 		case len(inv.Unnamed) == 0: // else it may be one of those
@@ -93,17 +98,29 @@ func hangs(inv Inventory) bool {
 		slices.ContainsFunc(inv.Unnamed, func(u Unnamed) bool { return u.Stuck })
 }
 
+// allLost says whether every GPU is said to be off the bus by name: a container
+// that has lost its devices hears another error, at the latest in another child.
+func allLost(inv Inventory) bool {
+	return len(inv.GPUs) > 0 && len(inv.Unnamed) == 0 &&
+		!slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return !g.Lost })
+}
+
 // allGone says whether every GPU failed at once although the kernel log names
 // no dead one: then it is this agent that has lost its devices, not the node. One
 // without a name cannot be blamed alone.
 func (j *Judge) allGone(inv Inventory) bool {
 	known := 2 * len(inv.Unnamed)
+	for _, m := range inv.Missing {
+		if d := j.devices[m.PCI]; d == nil || d.State == nil {
+			known++
+		}
+	}
 	for _, d := range j.devices {
 		if d.State != nil {
 			known++
 		}
 	}
-	if answered(inv) || hangs(inv) {
+	if answered(inv) || hangs(inv) || inv.Renewed && allLost(inv) {
 		return false
 	}
 	for _, e := range j.open {

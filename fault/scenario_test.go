@@ -43,6 +43,8 @@ import (
 //	+5s   released ID             a person put the node back to service
 //	+5s   reset ADDRESS…          somebody has reset the GPUs
 //	+5s   replaced                other GPUs sit at the same addresses
+//	+5s   renewed                 the child was started anew, for the polls to come
+//	+0s   missing ADDRESS…        GPUs that an earlier life listed, for poll: not now
 //	+24h  tick                    time passes
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
@@ -61,6 +63,9 @@ type stage struct {
 	bus   []BusDevice
 	// wired gives each GPU its healthy NVLinks, nil where polls do not tell.
 	wired func(i int) *nvlink.Reading
+	// renewed says that the child was started anew.
+	renewed bool
+	missing []Device
 	// swapped counts how often all GPUs were exchanged for new ones.
 	swapped int
 	out     strings.Builder
@@ -158,6 +163,13 @@ func (s *stage) do(n int, word, text string) {
 			r.GPUs = append(r.GPUs, Device{PCI: s.pci(n, a)})
 		}
 		s.step(Observation{Fact: r})
+	case "renewed":
+		s.renewed = true
+	case "missing":
+		s.missing = nil
+		for i, a := range strings.Fields(text) {
+			s.missing = append(s.missing, Device{PCI: s.pci(n, a), UUID: fmt.Sprintf("GPU-missing-%d", i)})
+		}
 	case "replaced":
 		s.swapped++
 	case "tick":
@@ -186,7 +198,7 @@ func (s *stage) pci(n int, text string) xidparse.PCI {
 // inventory is a poll: every GPU in order, but for those that text names, as
 // ADDRESS=STATE[,STATE…].
 func (s *stage) inventory(n int, text string) Inventory {
-	inv := Inventory{Bus: s.bus}
+	inv := Inventory{Bus: s.bus, Renewed: s.renewed, Missing: s.missing}
 	state := map[xidparse.PCI]string{}
 	for _, f := range strings.Fields(text) {
 		address, what, _ := strings.Cut(f, "=")

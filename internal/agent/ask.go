@@ -59,7 +59,7 @@ func (c *core) answer(now time.Time, m asked) {
 
 // opened takes in which library the child has opened, and what that lacks.
 func (c *core) opened(now time.Time, h nvml.Hello) {
-	c.greeted = now
+	c.greeted, c.reopened = now, c.renewed
 	if c.lacks = h.Lacks; len(h.Lacks) > 0 {
 		c.log.Warn("the driver's library lacks functions", "driver", h.Driver, "library", h.NVML, "lacks", h.Lacks)
 	}
@@ -75,17 +75,23 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.sources.GPUs = answering(inv)
 	c.hangs(stuck(inv))
 	c.metrics.asked(inv)
-	c.renewed = c.renewed && len(c.sources.GPUs) == 0
+	blind := len(c.sources.GPUs) == 0
+	c.renewed, c.reopened = c.renewed && blind, c.reopened && blind
 	named, unnamed := c.unnamed(now, inv)
 	for _, g := range named {
 		if g.Stuck {
 			c.step(now, fault.Hung{Device: g.Device, Call: g.Failed})
 		}
 	}
-	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), named...), Unnamed: unnamed}
+	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), named...), Unnamed: unnamed, Renewed: c.reopened}
 	if inv.Stuck != nil {
 		h := hung(*inv.Stuck, &c.memory.inventory)
 		f.Stuck = &h
+	}
+	if len(named) == 0 { // else it is one of those
+		for _, g := range c.memory.missing(inv) {
+			f.Missing = append(f.Missing, fault.Device{PCI: g.PCI, UUID: g.UUID})
+		}
 	}
 	for _, d := range bus {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})

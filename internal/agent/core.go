@@ -95,6 +95,8 @@ type core struct {
 	silent string
 	// renewed says that the child was started anew since a GPU has answered.
 	renewed bool
+	// reopened says that this other child has opened the driver.
+	reopened bool
 	// gpuless says that the PCI bus lists no GPU, busFailed that it could not be
 	// read.
 	gpuless, busFailed bool

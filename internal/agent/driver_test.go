@@ -143,6 +143,47 @@ func TestEveryGPUHangs(t *testing.T) {
 	})
 }
 
+// A GPU that an earlier life listed is missed, whoever looks at the PCI bus or not.
+func TestAGPUThatWasListedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		s.stop()
+		s.start()
+		r := inventoryOf()
+		r.Inventory.GPUs = slices.Delete(r.Inventory.GPUs, 5, 6)
+		s.failures(2*period, r)
+		got := s.Status().Incidents
+		if len(got) != 1 || got[0].Verdict.Class != fault.GPULost || got[0].Verdict.GPUs[0].UUID != uuid(5) || !s.world.cordoned() {
+			t.Errorf("judged %+v, cordoned %v", got, s.world.cordoned())
+		}
+		s.stop()
+	})
+}
+
+// GPUs that are all off the bus by name are given the doubt until another child
+// says so as well.
+func TestEveryGPULost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		lost := func(g *nvml.GPU) { *g = nvml.GPU{Index: g.Index, Lost: true} }
+		s.polls(3, lost)
+		if got := incidents(s); !slices.Equal(got, []string{"agent-blind"}) || s.world.cordoned() {
+			t.Errorf("by the old child %q, cordoned %v", got, s.world.cordoned())
+		}
+		s.report(nvml.HelloReport(nvml.Hello{}))
+		s.polls(3, lost)
+		got := incidents(s)
+		if n := len(slices.DeleteFunc(got, func(c string) bool { return c != "gpu-lost" })); n != gpus || !s.world.cordoned() {
+			t.Errorf("by another child %q, cordoned %v", got, s.world.cordoned())
+		}
+		s.stop()
+	})
+}
+
 // A version mismatch does not pass by itself: it is told at once.
 func TestMismatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
