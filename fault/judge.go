@@ -87,6 +87,8 @@ type Judge struct {
 type past struct {
 	Ended time.Time
 	Links []int
+	// Repaired says that a reset or a boot is known to have ended it.
+	Repaired bool `json:",omitempty"`
 }
 
 // device is what the judge knows of one GPU.
@@ -273,7 +275,7 @@ func (j *Judge) close(now time.Time, e *episode) {
 	if e.Replaced {
 		return // what the GPU before had is nothing to the new one
 	}
-	p := past{Ended: now}
+	p := past{Ended: now, Repaired: e.Repaired || e.Rebooted}
 	for link := range e.Links {
 		p.Links = append(p.Links, link)
 	}
@@ -324,7 +326,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 	}
 	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Instance: xidparse.Absent}
 	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
-		e.Repeat = true
+		e.Repeat, e.AfterRepair = true, p.Repaired
 	}
 	j.open[k] = e
 	return e

@@ -42,7 +42,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		why = append(why, refineNameless(e, &v)...)
 	}
 	if e.Repeat && (v.Action == Reset || v.Action == Reboot) {
-		why = append(why, "the same was repaired here before")
+		why = append(why, repeats(e))
 	}
 	if !e.Cured.IsZero() && v.Acts() {
 		v.Action = Cordon
@@ -67,6 +67,14 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	v.Reason = strings.Join(why, "; ")
 	return v
+}
+
+// repeats says what was here before.
+func repeats(e *episode) string {
+	if e.AfterRepair {
+		return "the same was repaired here before"
+	}
+	return "the same was here before"
 }
 
 // title names the fault, by its class and what its lines say.
