@@ -74,6 +74,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)
 	c.hangs(stuck(inv))
+	c.failing = erring(inv)
 	c.metrics.asked(inv)
 	blind := len(c.sources.GPUs) == 0
 	c.renewed, c.reopened = c.renewed && blind, c.reopened && blind

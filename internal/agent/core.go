@@ -119,7 +119,9 @@ type core struct {
 	// stuck are the calls that do not return while polls do, lacks the functions
 	// that the driver's library does not have.
 	stuck, lacks []string
-	boot         string
+	// failing are the GPUs that answer nothing but an error.
+	failing []string
+	boot    string
 	// version is the driver's, empty until it has answered.
 	version string
 	// noNode says that the API server has no Node of ours.

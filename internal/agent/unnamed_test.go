@@ -56,6 +56,9 @@ func TestAGPUWithoutAName(t *testing.T) {
 					t.Errorf("judged %q, cordoned %v; want %q", got, s.world.cordoned(), c.want)
 				}
 				if c.want != "" && !t.Failed() {
+					if why := s.Status().NotReady(); len(why) != 1 || s.Status().Driver.Up() {
+						t.Errorf("not ready: %q", why)
+					}
 					v := s.Status().Incidents[0].Verdict
 					if c.known != (len(v.GPUs) == 1 && v.GPUs[0].UUID == uuid(5)) {
 						t.Errorf("of %v: %s", v.GPUs, v.Reason)
