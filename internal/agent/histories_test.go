@@ -56,11 +56,9 @@ var histories = []history{
 	{name: "two at once", ends: remediate.Healthy,
 		breaks: func(m *machine) { m.fails(2, remediate.StepReset); m.fails(6, remediate.StepReset) }},
 	{name: "a holder who goes", ends: remediate.Healthy,
-		breaks: func(m *machine) { m.fails(2, remediate.StepReset).Service = true },
-		then: func(m *machine) {
-			if m.once("the service stops", m.Refused > 0) {
-				m.Cards[2].Service = false
-			}
+		breaks: func(m *machine) {
+			c := m.fails(2, remediate.StepReset)
+			c.Service, c.Yields = true, true
 		}},
 	{name: "a holder who stays", ends: remediate.Quarantined,
 		breaks: func(m *machine) { m.fails(2, remediate.StepReset).Service = true }},
