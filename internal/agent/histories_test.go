@@ -24,10 +24,10 @@ type history struct {
 // repairPolicy is a site's that repairs all by itself, in a hurry.
 func repairPolicy() remediate.Policy {
 	p := remediate.DefaultRepair()
-	p.Probation, p.Settle, p.Unreachable = probation, time.Minute, time.Minute
-	p.Drain = remediate.DrainPolicy{Mode: remediate.MeansPods, Deadline: time.Minute, AtDeadline: remediate.Wait}
-	p.Reset = remediate.ResetPolicy{Mode: remediate.MeansCommand, Deadline: time.Minute, OnHolders: remediate.HolderHold}
-	p.Reboot = remediate.RebootPolicy{Mode: remediate.MeansCommand, Deadline: time.Minute}
+	p.Probation, p.Settle, p.Unreachable = probation, 45*time.Second, time.Minute
+	p.Drain = remediate.DrainPolicy{Mode: remediate.MeansPods, Deadline: 30 * time.Second, AtDeadline: remediate.Wait}
+	p.Reset = remediate.ResetPolicy{Mode: remediate.MeansCommand, Deadline: 30 * time.Second, OnHolders: remediate.HolderHold}
+	p.Reboot = remediate.RebootPolicy{Mode: remediate.MeansCommand, Deadline: 30 * time.Second}
 	return p
 }
 
