@@ -102,10 +102,10 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
-	// readings are what the last poll says of a reset's success, verify the reset
-	// that is under way or has just been; nil for none.
+	// readings are what the last poll says of a reset's success, before what the
+	// last one before the present reset said.
 	readings []host.Reading
-	verify   *verification
+	before   before
 	// tiedAt is when it was last looked which GPUs are reset together.
 	tiedAt time.Time
 	// listedGPUs are the GPUs as the last poll had them.

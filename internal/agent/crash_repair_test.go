@@ -64,7 +64,9 @@ type references struct {
 // without plays the history itself.
 func (r *references) without() (left legacy, points int) {
 	left, _, points = r.history.live(r.t, nil)
-	r.check(left, nil)
+	if r.check(left, nil); r.t.Failed() {
+		r.t.FailNow()
+	}
 	r.left = map[string]legacy{fmt.Sprint([]lapse(nil)): left}
 	return left, points
 }
@@ -86,7 +88,7 @@ func (r *references) of(lapsed []lapse) legacy {
 func (r *references) compare(t *testing.T, when string, got legacy, lapsed []lapse) {
 	t.Helper()
 	if diff := cmp.Diff(r.of(lapsed), got); diff != "" {
-		t.Errorf("%s, nobody knows the end of %v (-want +got):\n%s", when, lapsed, diff)
+		t.Fatalf("%s, nobody knows the end of %v (-want +got):\n%s", when, lapsed, diff)
 	}
 }
 
