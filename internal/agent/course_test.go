@@ -116,7 +116,7 @@ func (c *course) happens() bool {
 	m := c.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	breaks := m.once("it breaks", m.Polls >= 2)
+	breaks := m.once("it breaks", m.Polls >= 2 && len(c.Status().GPUs) > 0)
 	if breaks {
 		c.history.breaks(m)
 	}

@@ -46,7 +46,7 @@ func TestCrashAnywhereInARepair(t *testing.T) {
 // it puts back what the first has changed, and later.
 func TestCrashTwiceInARepair(t *testing.T) {
 	for _, h := range histories {
-		if h.name != "a reset heals" && h.name != "asked of others" {
+		if h.name != "a reset heals" && h.name != "asked of others, in vain" {
 			continue
 		}
 		t.Run(h.name, func(t *testing.T) {
