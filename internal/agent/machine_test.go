@@ -147,7 +147,7 @@ func (m *machine) done(deed string) {
 func (m *machine) on(deed remediate.Deed) map[int]*card {
 	cards := map[int]*card{}
 	for n := range m.Cards {
-		if deed.Whole || slices.ContainsFunc(deed.GPUs, func(d fault.Device) bool { return d.UUID == uuid(n) }) {
+		if deed.Whole || slices.ContainsFunc(deed.GPUs, func(d fault.Device) bool { return d.PCI == mustPCI(address(n)) }) {
 			cards[n] = &m.Cards[n]
 		}
 	}
