@@ -63,6 +63,8 @@ type wishes struct {
 	events  []remediate.Event
 	deed    *remediate.Deed
 	watches []fault.Device
+	// domain is the NVLink domain whose nodes are to be heard, empty for none.
+	domain string
 }
 
 // core owns the judge and the plan.
@@ -120,8 +122,15 @@ type core struct {
 	noNode bool
 	// links is what each GPU said last of its NVLinks.
 	links atomic.Pointer[[]nvlink.GPUReport]
-	shown atomic.Pointer[Status]
-	beat  atomic.Int64
+	// odd are the neighbours whose summary is none, and why.
+	odd map[string]string
+	// alarm rings when the judge's next window ends, which is due.
+	alarm *time.Timer
+	due   time.Time
+	// managedAt is when it was last looked whether a fabric manager runs.
+	managedAt time.Time
+	shown     atomic.Pointer[Status]
+	beat      atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
@@ -130,6 +139,8 @@ func newCore(opts Options, boot string) *core {
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.links.Store(&[]nvlink.GPUReport{})
+	c.alarm = time.NewTimer(time.Hour)
+	c.alarm.Stop()
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
 	c.plan.Boot(time.Now(), boot)
@@ -154,11 +165,14 @@ func (c *core) tell(ctx context.Context, m message) {
 func (c *core) run(ctx context.Context) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
+	defer c.alarm.Stop()
 	for c.beat.Store(time.Now().UnixNano()); ; c.beat.Store(time.Now().UnixNano()) {
 		select {
 		case m := <-c.inbox:
 			c.take(time.Now(), m)
 		case <-tick.C:
+			c.tick(time.Now())
+		case <-c.alarm.C:
 			c.tick(time.Now())
 		case <-ctx.Done():
 			c.memory.flush(time.Now(), c.judge, c.plan)
@@ -212,6 +226,8 @@ func (c *core) take(now time.Time, m message) {
 	case over:
 		c.witness.outcome(now, c.plan.Deed(), m.outcome)
 		c.ended(now, m.outcome)
+	case spoken:
+		c.spoke(now, m)
 	case told:
 		c.strike(m.events)
 	}
@@ -268,11 +284,13 @@ func (c *core) strike(events []remediate.Event) {
 // settle writes down what has changed, and only then has it carried out.
 func (c *core) settle(now time.Time) {
 	c.sources.Deaf, c.sources.Links = c.deaf(now), c.judge.Links()
+	c.sources.Domain, c.sources.Summary = nvlink.DomainHash(c.judge.Domain()), c.judge.Summary().Text()
+	c.window(now)
 	c.write(now)
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
+		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now), c.listens()})
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
 	c.witness.deed(now, c.plan.Deed())
