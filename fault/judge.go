@@ -89,6 +89,8 @@ type Judge struct {
 	root   string
 	// managed says that a fabric manager was seen at work on this node.
 	managed bool
+	// imexDead says that IMEX has failed, and was not started again.
+	imexDead bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }

@@ -52,8 +52,9 @@ func (l *links) retrain(now time.Time) {
 
 // read takes in a reading. Common are the links that most GPUs of the node have
 // up: a GPU without them lacks them, even if they were never seen up.
-func (l *links) read(now time.Time, r *nvlink.Reading, common uint64) {
-	if l.restarted(r) {
+// It says whether the links have begun anew.
+func (l *links) read(now time.Time, r *nvlink.Reading, common uint64) (anew bool) {
+	if anew = l.restarted(r); anew {
 		l.retrain(now)
 	}
 	l.last, l.down, l.Expected = r, nil, 0
@@ -71,6 +72,7 @@ func (l *links) read(now time.Time, r *nvlink.Reading, common uint64) {
 		}
 	}
 	l.Domain = l.Domain || r.Fabric != nil && r.Fabric.Domain() != ""
+	return anew
 }
 
 // restarted says whether a link's counters or the registration began anew: the

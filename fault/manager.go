@@ -23,12 +23,42 @@ func (j *Judge) manager(now time.Time, m Manager) {
 	switch {
 	case m.Runs:
 		j.managed, j.switchless = true, false
-		if e != nil && e.Cured.IsZero() {
-			e.Cured = now
+		if e != nil && !e.Anew && e.Cured.IsZero() {
+			j.managerBack(now, e)
 		}
 	case j.managed && !j.switchless && j.ownSwitches():
-		j.shown(now, xidparse.PCI{}, FabricManagerDead).explain("no nv-fabricmanager among the processes")
+		e = j.shown(now, xidparse.PCI{}, FabricManagerDead)
+		e.Anew = false
+		e.explain("no nv-fabricmanager among the processes")
 	}
+}
+
+// managerBack takes in that a fabric manager runs again. GPUs that went on without
+// one have lost multicast (NVLS), though all that they tell is in order: for them it
+// is over when they are reset.
+func (j *Judge) managerBack(now time.Time, e *episode) {
+	wentOn := false
+	for pci := range j.devices {
+		wentOn = wentOn || completed(j.fabricOf(pci))
+	}
+	if e.Anew = wentOn && !e.Rebooted && j.ownSwitches(); !e.Anew {
+		e.Cured = now
+	}
+}
+
+// wasReset takes in that GPUs were reset, or the driver was loaded again.
+func (j *Judge) wasReset(now time.Time) {
+	if e := j.open[key{class: FabricManagerDead}]; e != nil && e.Anew && e.Cured.IsZero() {
+		e.Cured = now
+	}
+}
+
+// fabricOf is what a GPU said last of its fabric, nil for nothing.
+func (j *Judge) fabricOf(pci xidparse.PCI) *nvlink.Fabric {
+	if d := j.devices[pci]; d != nil && d.Links.last != nil {
+		return d.Links.last.Fabric
+	}
+	return nil
 }
 
 // ownSwitches says whether the node is known to have the switches that a fabric
@@ -44,14 +74,17 @@ func (j *Judge) refineManager(e *episode, v *Verdict) []string {
 	if e.Class != FabricManagerDead {
 		return nil
 	}
-	r := nvlink.Failure{NoManager: true}.Judge(j.shape(), nil)
-	if r.Extent != nvlink.ExtentBaseboard || !j.ownSwitches() {
+	if !j.ownSwitches() {
 		v.hold()
 		return []string{"no NVSwitch of the node's own is known"}
 	}
-	if v.Radius = Baseboard; !e.Weighed {
+	r := nvlink.Failure{NoManager: !e.Anew, NewManager: e.Anew}.Judge(j.shape(), nil)
+	if v.Radius = extents[r.Extent]; !e.Weighed {
 		v.hold()
 		return []string{"it is given " + managerWindow.String() + " to be started again"}
+	}
+	if e.Anew {
+		return []string{r.Why}
 	}
 	return nil
 }

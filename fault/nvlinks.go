@@ -21,7 +21,9 @@ func (j *Judge) nvlinks(now time.Time, inv Inventory) {
 	}
 	common := commonLinks(told)
 	for _, g := range told {
-		j.device(g.PCI).Links.read(now, g.NVLink, common)
+		if d := j.device(g.PCI); d.Links.read(now, g.NVLink, common) {
+			j.wasReset(now)
+		}
 	}
 	j.report()
 	for _, g := range told {
