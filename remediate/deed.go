@@ -75,7 +75,7 @@ type Outcome struct {
 	Result Result `json:"result"`
 	// Text says why, in words for a person.
 	Text string `json:"text,omitempty"`
-	// Owed is what could not be put back.
+	// Owed is what is still to be put back.
 	Owed []string `json:"owed,omitempty"`
 	// Holders are those in the way of a reset.
 	Holders []Holder `json:"holders,omitempty"`
@@ -94,6 +94,9 @@ type Holder struct {
 	// Stuck: the process was killed and cannot end, since a thread of it waits in
 	// the kernel. A reset would wait as well; only a reboot ends it.
 	Stuck bool `json:"stuck,omitempty"`
+	// Service: it is no work, and nobody has to make it leave. It may be in the way of
+	// a reset all the same.
+	Service bool `json:"service,omitempty"`
 }
 
 // Occupancy is who holds which GPU, as far as can be known.

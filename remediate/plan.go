@@ -83,6 +83,8 @@ type state struct {
 	Serial   int       `json:"serial,omitempty"`
 	Attempts []Attempt `json:"attempts,omitempty"`
 	Emptied  emptied   `json:"emptied,omitzero"`
+	// Verification is kept for the agent.
+	Verification *Verification `json:"verification,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.

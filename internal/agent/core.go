@@ -59,10 +59,12 @@ func (told) isMessage()     {}
 
 // wishes are all that the plan wants of the world at present.
 type wishes struct {
-	node    remediate.Desired
-	events  []remediate.Event
-	deed    *remediate.Deed
+	node   remediate.Desired
+	events []remediate.Event
+	deed   *remediate.Deed
+	// watches are the GPUs whose holders are to be known, by a look since a moment.
 	watches []fault.Device
+	since   time.Time
 	// domain is the NVLink domain whose nodes are to be heard, empty for none.
 	domain string
 }
@@ -102,10 +104,10 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
-	// readings are what the last poll says of a reset's success, verify the reset
-	// that is under way or has just been; nil for none.
+	// readings are what the last poll says of a reset's success, before what the
+	// last one before the present reset said.
 	readings []host.Reading
-	verify   *verification
+	before   before
 	// tiedAt is when it was last looked which GPUs are reset together.
 	tiedAt time.Time
 	// listedGPUs are the GPUs as the last poll had them.
@@ -290,7 +292,9 @@ func (c *core) settle(now time.Time) {
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now), c.listens()})
+		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens()}
+		w.watches, w.since = c.plan.Watches(now)
+		c.publish(w)
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
 	c.witness.deed(now, c.plan.Deed())
