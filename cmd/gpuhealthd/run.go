@@ -26,6 +26,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
+	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
@@ -99,7 +100,8 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
 		Policy:    cfg.Policy(),
-		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches},
+		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches,
+			SwitchActs: cfg.Contain.RackSwitch == config.RackCordon},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
@@ -115,6 +117,12 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 	} else {
 		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
 			Lock: filepath.Dir(cfg.State.Path)})
+	}
+	opts.Managed = func() (bool, error) {
+		if err := host.Sees(cfg.Repair.Proc); err != nil {
+			return false, err
+		}
+		return host.FabricManager(cfg.Repair.Proc)
 	}
 	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
 		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }
@@ -145,6 +153,11 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		return opts, err
 	}
 	opts.Actuator, opts.Watcher = node, node
+	opts.Judge.Correlate = fault.DefaultCorrelate
+	opts.Neighbours, err = kube.NewDomain(kube.Options{Name: opts.Name, Config: api, Log: log, Observe: metrics.Request})
+	if err != nil {
+		return opts, err
+	}
 	return opts, repairs(&opts, cfg, log, api, gpus)
 }
 
