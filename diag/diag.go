@@ -1,8 +1,15 @@
-// Package diag knows DCGM's diagnostics: which level a fault calls for, on
-// which GPUs, how long that takes at most, and that the GPUs must be idle.
+// Package diag knows DCGM's diagnostics: which level a fault calls for, on which
+// GPUs, how long that takes at most; and what the answer of "dcgmi diag -j" is
+// worth, which is more than its exit status and less than its word.
 //
-// Nothing is run yet: a Request is what an operator, or whoever the site
-// allows, is asked for. The package knows nothing of Kubernetes.
+// Read makes a Report of an answer of DCGM 3 or 4, Judge a Finding for each GPU.
+// A test that is missing or skipped did not pass; an error of a version of DCGM
+// that is known for it is doubted; one GPU's failure condemns no other; and what
+// could not run is never hardware. The tables that this rests on are data, with
+// their sources: expectations, severities, codes, exits, flaws.
+//
+// The package is pure: it runs nothing (diag/dcgmi does) and knows nothing of
+// Kubernetes.
 package diag
 
 import (

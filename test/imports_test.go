@@ -51,7 +51,8 @@ var rules = []rule{
 	{folder: "remediate/store", may: []string{"fault", "remediate"}},
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
-	{folder: "diag", may: []string{"fault"}},
+	{folder: "diag", may: []string{"fault"}, pure: true},
+	{folder: "diag/dcgmi", may: []string{"diag"}},
 
 	{folder: "sim", may: []string{"sim"}},
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault"}},
@@ -71,7 +72,7 @@ var owners = []struct {
 	{"k8s.io", []string{"cmd", "internal/agent", "remediate/kube", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/host", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/host", "diag/dcgmi", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 
