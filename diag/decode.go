@@ -24,7 +24,7 @@ func (t rawTest) read(category loose) Test {
 	var test Test
 	name, part := canonical(string(category), string(t.Name))
 	test.Name, test.Part = text(name), text(part)
-	for _, raw := range t.Results {
+	for _, raw := range t.Results[:min(len(t.Results), maxResults)] {
 		results, own := raw.read(test.Name)
 		test.Results = append(test.Results, results...)
 		test.Errors = append(test.Errors, own.Errors...)
@@ -78,7 +78,9 @@ func (r rawResult) read(test string) (results []Result, own Result) {
 			continue
 		}
 		result.ID = n
-		results = append(results, result)
+		if results = append(results, result); len(results) == maxResults {
+			break
+		}
 	}
 	if results == nil {
 		own = result

@@ -38,7 +38,7 @@ func (r Report) whole(f *Finding) {
 		f.note(Aborted, r.Stopped.Why)
 	case len(r.Runs) > 0:
 		r.doubt(f, e)
-	case r.Broken != "" && e.ending == failing:
+	case r.Broken != "" && e.ending == failing && obstacle(r.Said) == "":
 		f.note(Doubtful, fmt.Sprintf("%s, and the answer does not say which: %s", e, r.Broken))
 	case e.ending == stopped:
 		f.note(Aborted, r.because(e))
@@ -61,7 +61,7 @@ func (r Report) because(e exit) string {
 		why = "the answer names no test"
 	case why == "":
 		why = e.String()
-	default:
+	case e.ending != failing: // 226 with such words is no failed test
 		why = fmt.Sprintf("%s: %s", e, why)
 	}
 	if o := obstacle(said); o != "" {

@@ -65,7 +65,10 @@ func (o Outcome) grid(b *strings.Builder) {
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	row("TEST", func(i int) string { return short(o.GPUs[i].UUID) })
-	for _, run := range o.Report.Runs {
+	for n, run := range o.Report.Runs {
+		if n > 0 {
+			row(fmt.Sprintf("iteration %d", n+1), func(int) string { return "" })
+		}
 		for _, t := range run.Tests {
 			row(t.Title(), func(i int) string { return t.cell(o.GPUs[i].ID) })
 		}

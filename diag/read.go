@@ -10,9 +10,11 @@ import (
 
 // Bounds of what is kept of an answer: words of a child that may be ill.
 const (
-	maxText   = 1 << 10
-	maxErrors = 64 // of one result
-	maxStarts = 16 // places where the JSON may begin
+	maxText    = 1 << 10
+	maxErrors  = 64   // of one result
+	maxResults = 512  // of one test: DCGM knows 32 GPUs and as many CPUs
+	maxTests   = 1024 // of one answer, over all iterations
+	maxStarts  = 16   // places where the JSON may begin
 )
 
 // Read reads what "dcgmi diag -j" wrote to its standard output, in the JSON of
@@ -30,8 +32,9 @@ func Read(out []byte, exit int) Report {
 	if iterations == nil {
 		iterations = []answer{whole}
 	}
+	room := maxTests
 	for _, one := range iterations {
-		r.add(one)
+		r.add(one, &room)
 	}
 	return r
 }
@@ -61,8 +64,8 @@ func find(out []byte) (at int, a answer, err error) {
 	return len(out), a, fmt.Errorf("it has no JSON in %d bytes", len(out))
 }
 
-// add takes one iteration into the report.
-func (r *Report) add(a answer) {
+// add takes one iteration into the report, with no more tests than there is room.
+func (r *Report) add(a answer, room *int) {
 	body := a.body()
 	r.Version = first(loose(r.Version), a.Metadata.Version, a.Version, body.Version)
 	r.Driver = first(loose(r.Driver), a.Metadata.Driver, a.Driver, body.Driver)
@@ -73,6 +76,10 @@ func (r *Report) add(a answer) {
 	var run Run
 	for _, c := range body.Categories {
 		for _, t := range c.Tests {
+			if *room--; *room < 0 {
+				r.Runtime = first(loose(r.Runtime), "the answer has more tests than are read")
+				break
+			}
 			run.Tests = append(run.Tests, t.read(c.Name))
 		}
 	}
