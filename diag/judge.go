@@ -7,9 +7,9 @@ import (
 
 // GPU is one that was diagnosed.
 type GPU struct {
-	// ID is the engine's number of it in this one answer.
-	ID   int
-	UUID string
+	// ID is the engine's number of it in this one answer, -1 where it has none.
+	ID   int    `json:"id"`
+	UUID string `json:"uuid"`
 }
 
 // Judge says what a report means for each of the GPUs that were diagnosed, in
@@ -20,6 +20,11 @@ func Judge(r Report, level int, gpus []GPU) []Finding {
 	for i, g := range gpus {
 		f := Finding{GPU: g.UUID, Verdict: Passed}
 		r.whole(&f)
+		if len(r.Runs) > 0 && g.ID < 0 {
+			f.note(NotRun, "the DCGM engine knows no such GPU")
+			findings[i] = f
+			continue
+		}
 		for _, run := range r.Runs {
 			r.run(&f, run, level, g.ID)
 		}
@@ -61,7 +66,7 @@ func (r Report) because(e exit) string {
 		why = "the answer names no test"
 	case why == "":
 		why = e.String()
-	case e.ending != failing: // 226 with such words is no failed test
+	case e.ending != failing && e.ending != ended: // 226 with such words is no failed test
 		why = fmt.Sprintf("%s: %s", e, why)
 	}
 	if o := obstacle(said); o != "" {

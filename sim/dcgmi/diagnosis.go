@@ -132,6 +132,7 @@ func (d *diagnosis) work(tests []string) (code int, words string, err error) {
 	if hangs {
 		took = node.Forever
 	}
+	signals := d.signals()
 	if d.embedded {
 		child, err := startWorker()
 		if err != nil {
@@ -145,12 +146,15 @@ func (d *diagnosis) work(tests []string) (code int, words string, err error) {
 		}
 		defer func() { _ = d.node.Diag().Stop() }() // a node that is gone needs none
 	}
-	return d.wait(took)
+	select {
+	case <-signals: // one that comes before the diagnosis has begun is lost
+	default:
+	}
+	return d.wait(took, signals)
 }
 
 // wait looks for an end ten times a second, as dcgmi does.
-func (d *diagnosis) wait(took time.Duration) (code int, words string, err error) {
-	signals := d.signals()
+func (d *diagnosis) wait(took time.Duration, signals <-chan os.Signal) (code int, words string, err error) {
 	over := make(<-chan time.Time)
 	if took >= 0 {
 		over = time.After(took)
