@@ -71,7 +71,7 @@ func (r *Runner) Run(ctx context.Context, task Task, told func(Progress)) diag.O
 	switch {
 	case ctx.Err() != nil:
 		return stop(o, diag.Stop{Why: why(ctx)})
-	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
+	case notInstalled(err):
 		o.Unavailable = err.Error()
 		return notRun(o, o.Unavailable)
 	case err != nil:
@@ -84,6 +84,11 @@ func (r *Runner) Run(ctx context.Context, task Task, told func(Progress)) diag.O
 	r.patiently(ctx, &o, known, told)
 	o.Findings = diag.Judge(o.Report, o.Level, o.GPUs)
 	return o
+}
+
+// notInstalled tells whether an error is that there is no dcgmi to run.
+func notInstalled(err error) bool {
+	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
 // number gives the GPUs the engine's numbers, and those that it has as a list.

@@ -167,6 +167,27 @@ func TestOneAtATime(t *testing.T) {
 	b.nothingLeft()
 }
 
+// Beside a process that nothing ends none is started; when it is gone, one is.
+func TestNothingBesideAStuckProcess(t *testing.T) {
+	b := setUp(t)
+	stuck, err := start([]string{program, "nvvs"}, nil)
+	b.must(err)
+	r := New(config())
+	r.stuck = stuck
+	o := r.Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, quiet)
+	b.verdicts(o, diag.NotRun)
+	if !strings.Contains(o.Left, "stuck in the kernel") {
+		t.Errorf("left %q", o.Left)
+	}
+	stuck.kill()
+	<-stuck.done
+	o = r.Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, quiet)
+	b.verdicts(o, diag.Passed)
+	if o.Left != "" {
+		t.Errorf("left %q", o.Left)
+	}
+}
+
 // The agent's own death, at any moment, leaves no engine busy.
 func TestDeadAgentLeavesNothing(t *testing.T) {
 	b := setUp(t)
@@ -229,8 +250,12 @@ func BenchmarkAbort(b *testing.B) {
 	for b.Loop() {
 		ctx, cancel := context.WithCancelCause(b.Context())
 		var arrived time.Time
+		busyFor := 0
 		r.Run(ctx, Task{Level: 2, GPUs: uuids}, func(Progress) {
-			if busy, err := n.Diag().Running(); err == nil && busy && arrived.IsZero() {
+			if busy, err := n.Diag().Running(); err != nil || !busy {
+				return
+			}
+			if busyFor++; busyFor == 20 { // well under way
 				arrived = time.Now()
 				cancel(errWork)
 			}
