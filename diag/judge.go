@@ -18,19 +18,21 @@ type GPU struct {
 func Judge(r Report, level int, gpus []GPU) []Finding {
 	findings := make([]Finding, len(gpus))
 	for i, g := range gpus {
-		f := Finding{GPU: g.UUID, Verdict: Passed}
-		r.whole(&f)
-		if len(r.Runs) > 0 && g.ID < 0 {
-			f.note(NotRun, "the DCGM engine knows no such GPU")
-			findings[i] = f
-			continue
-		}
-		for _, run := range r.Runs {
-			r.run(&f, run, level, g.ID)
-		}
-		findings[i] = f
+		findings[i] = Finding{GPU: g.UUID, Verdict: Passed}
+		r.judge(&findings[i], level, g)
 	}
 	return findings
+}
+
+func (r Report) judge(f *Finding, level int, g GPU) {
+	if len(r.Runs) > 0 && g.ID < 0 {
+		f.note(NotRun, "the DCGM engine knows no such GPU")
+		return
+	}
+	r.whole(f)
+	for _, run := range r.Runs {
+		r.run(f, run, level, g.ID)
+	}
 }
 
 // whole notes what concerns the diagnosis as a whole.
