@@ -60,7 +60,8 @@ var rules = []rule{
 	{folder: "remediate/host", may: []string{"fault", "remediate", "remediate/command"}},
 	{folder: "remediate/operands", may: []string{"remediate/apiserver"}},
 	{folder: "remediate/request", may: []string{"fault", "remediate", "remediate/apiserver"}},
-	{folder: "diag", may: []string{"fault"}},
+	{folder: "diag", may: []string{"fault"}, pure: true},
+	{folder: "diag/dcgmi", may: []string{"diag"}},
 
 	{folder: "sim", may: []string{"sim"}},
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault", "remediate"}},
@@ -80,7 +81,7 @@ var owners = []struct {
 	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag/dcgmi", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 
