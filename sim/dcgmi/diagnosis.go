@@ -81,7 +81,7 @@ func (d *diagnosis) choose() (code int, words string, err error) {
 			d.gpus = append(d.gpus, i)
 		}
 	}
-	mig, err := d.node.MIG()
+	mig, err := d.node.FirstMIG()
 	if mig >= 0 {
 		return exitFailed, fmt.Sprintf("GPU %d's MIG configuration is incompatible with the diagnostic because it prevents access to the entire GPU.", mig), err
 	}

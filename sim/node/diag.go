@@ -130,8 +130,8 @@ func (d Diag) Finding(gpu int, test string) (Finding, error) {
 	return f, nil
 }
 
-// MIG gives the first GPU that is in MIG mode, or -1.
-func (n *Node) MIG() (int, error) {
+// FirstMIG gives the first GPU that is in MIG mode, or -1.
+func (n *Node) FirstMIG() (int, error) {
 	c, err := n.read()
 	if err != nil {
 		return -1, err
