@@ -35,7 +35,7 @@ func (p *Plan) window(now time.Time, i *Incident) bool {
 	case StepReboot:
 		return p.whole(now, i) && p.ours(i, StepDrain) && p.idle(now, time.Time{})
 	}
-	return false
+	return p.wantsDiag(now, i) > 0 && p.free(now, p.diagScope(i), time.Time{})
 }
 
 // lost says whether the idle window of a claimed incident is over, or was not
@@ -46,7 +46,7 @@ func (p *Plan) lost(now time.Time, i *Incident) bool {
 		held = p.anybody()
 	}
 	return i.Contained && p.fresh(now, i.Seen) && len(held) > 0 ||
-		!now.Before(i.step(StepCordon).Since.Add(p.policy.Unreachable)) || p.rung(now, i) == ""
+		!now.Before(i.step(StepCordon).Since.Add(p.policy.Unreachable)) || p.rung(now, i) == "" && p.wantsDiag(now, i) == 0
 }
 
 // disclaim gives up an idle window, and looks for no other for a while. The node

@@ -102,6 +102,14 @@ type Incident struct {
 	Refusals int `json:"refusals,omitempty"`
 	// Declined are the deeds that there is nobody here to do.
 	Declined []StepKind `json:"declined,omitempty"`
+	// Level is that of the diagnosis which its verdicts have called for; 0 for none.
+	Level int `json:"level,omitempty"`
+	// Over is the judge's last word, which waits for a diagnosis to confirm it.
+	Over *fault.Verdict `json:"over,omitempty"`
+	// Failing: the fault is over by the judge, and not by a diagnosis.
+	Failing bool `json:"failing,omitempty"`
+	// Vain counts the diagnoses that were begun and came to no answer.
+	Vain int `json:"vain,omitempty"`
 	// Replacement is what is asked of a person once nothing else has helped.
 	Replacement *Replacement `json:"replacement,omitempty"`
 	// Ended is when it was over.

@@ -15,14 +15,16 @@ const stale = time.Minute
 
 // Occupied takes in who holds the GPUs.
 func (p *Plan) Occupied(now time.Time, o Occupancy) {
-	p.occupied = &o
+	if p.occupied = &o; o.Unknown == "" {
+		p.looked = o.At
+	}
 	p.decide(now)
 }
 
 // Watches gives the GPUs of which it has to be known at present who holds them,
 // sorted by address; those of the whole node where a reboot is wanted.
 func (p *Plan) Watches(now time.Time) []fault.Device {
-	watched := []fault.Device{}
+	watched := p.diagWatches(now)
 	if p.policy.Mode != Repair {
 		return watched
 	}
