@@ -99,7 +99,7 @@ func (p *Plan) clearing(i *Incident) bool {
 // itself, under the work that goes on, is not diagnosed.
 func (i *Incident) repaired() bool {
 	return slices.ContainsFunc(i.Steps, func(s Step) bool {
-		return (s.Kind == StepReset || s.Kind == StepReboot) && (s.Status.over() || s.Status == Requested || s.Status == Covered)
+		return (s.Kind == StepReset || s.Kind == StepReboot) && (s.Status.over() || s.Status == UnderWay || s.Status == Requested || s.Status == Covered)
 	})
 }
 
@@ -188,7 +188,7 @@ func (p *Plan) diagnose(now time.Time) {
 	if d := p.state.Deed; d != nil && d.Kind == StepDiag && !d.Undoing && !d.Watched {
 		p.interrupt(now, d)
 	}
-	if p.state.Deed != nil || p.sources.Store != "" {
+	if p.state.Deed != nil || p.sources.Store != "" || p.urgent(now) {
 		return
 	}
 	next, served := p.nextDiag(now)
@@ -198,7 +198,7 @@ func (p *Plan) diagnose(now time.Time) {
 	next.Deadline = now.Add(p.policy.Diag.deadline(next.Level))
 	p.begin(now, *next, served)
 	d := &p.state.Deed.Deed
-	if a := p.state.Asking; a != nil && within(a.GPUs, d.GPUs) {
+	if a := p.state.Asking; a != nil && d.Level >= a.Level && within(a.GPUs, d.GPUs) {
 		a.Deed = d.ID
 	}
 	p.say(now, d, "Normal", startReason(StepDiag), fmt.Sprintf("diagnosis of level %d of %s begun", d.Level, d.where()))
