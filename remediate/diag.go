@@ -110,7 +110,7 @@ func (p *Plan) await(now time.Time, i *Incident, last fault.Verdict) {
 		return
 	}
 	i.withdraw(now)
-	i.Settling, i.ForIdle = time.Time{}, false
+	i.Settling, i.ForIdle, i.Due = time.Time{}, false, now
 	i.mark(now, StepDiag, Planned)
 	p.place(now, i)
 }
@@ -170,7 +170,7 @@ func (p *Plan) nextDiag(now time.Time) (*Deed, []*Incident) {
 	for _, i := range p.state.Open {
 		level := p.wantsDiag(now, i)
 		since, closed := p.cordoned(now, i)
-		if level > 0 && closed && p.free(now, p.diagScope(i), since) {
+		if level > 0 && closed && p.free(now, p.diagScope(i), later(since, i.Due)) {
 			d.GPUs, d.Level = union(d.GPUs, p.diagScope(i)), max(d.Level, level)
 			served = append(served, i)
 		}
@@ -357,7 +357,7 @@ func (p *Plan) unproven(now time.Time, i *Incident, why string) {
 
 // renew has the diagnoses made anew that were before a repair.
 func (p *Plan) renew(now time.Time, i *Incident) {
-	i.Failing, i.Vain = false, 0
+	i.Failing, i.Vain, i.Due = false, 0, now
 	if s := i.step(StepDiag); s != nil && p.ours(i, StepDiag) && (s.Status.over() || s.Status == Blocked) {
 		i.mark(now, StepDiag, Planned)
 	}

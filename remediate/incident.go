@@ -106,6 +106,8 @@ type Incident struct {
 	Level int `json:"level,omitempty"`
 	// Over is the judge's last word, which waits for a diagnosis to confirm it.
 	Over *fault.Verdict `json:"over,omitempty"`
+	// Due is when a diagnosis became due: who held the GPUs before says nothing.
+	Due time.Time `json:"due,omitzero"`
 	// Failing: the fault is over by the judge, and not by a diagnosis.
 	Failing bool `json:"failing,omitempty"`
 	// Vain counts the diagnoses that were begun and came to no answer.
