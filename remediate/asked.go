@@ -155,10 +155,11 @@ func (p *Plan) consider(now time.Time) {
 	if a == nil || a.Deed != "" || now.Before(a.Until) {
 		return
 	}
-	why := "another deed is under way"
-	if hs := p.holders(a.GPUs); p.state.Deed == nil && len(hs) > 0 {
+	why := "another repair comes first"
+	switch hs := p.holders(a.GPUs); {
+	case len(hs) > 0:
 		why = "held by " + names(hs)
-	} else if p.state.Deed == nil {
+	case !p.fresh(now, a.At):
 		why = "it is not known who holds the GPUs"
 	}
 	p.answerWith(now, Answer{Check: CheckNotRun, Text: why})

@@ -188,7 +188,7 @@ func (p *Plan) diagnose(now time.Time) {
 	if d := p.state.Deed; d != nil && d.Kind == StepDiag && !d.Undoing && !d.Watched {
 		p.interrupt(now, d)
 	}
-	if p.state.Deed != nil || p.sources.Store != "" || p.urgent(now) {
+	if p.state.Deed != nil || p.sources.Store != "" || p.urgent(now) || p.imminent(now) {
 		return
 	}
 	next, served := p.nextDiag(now)
@@ -226,6 +226,16 @@ func (p *Plan) urgent(now time.Time) bool {
 	reset, _ := p.nextReset(now)
 	reboot, _ := p.nextReboot(now)
 	return drain != nil || reset != nil || reboot != nil
+}
+
+// imminent says whether another repair is on its way, or has just been: one
+// diagnosis then serves all.
+func (p *Plan) imminent(now time.Time) bool {
+	return p.policy.Mode == Repair && slices.ContainsFunc(p.live(), func(i *Incident) bool {
+		rung := p.rung(now, i)
+		s := i.step(rung)
+		return p.inRepair(now, i) || i.holds() && i.Verdict.Drain == fault.DrainNow && s != nil && s.Status == Planned && rung != StepReplace
+	})
 }
 
 // stopDiag calls the diagnosis off. One that met work counts as begun in vain.

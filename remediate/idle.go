@@ -53,7 +53,7 @@ func (p *Plan) lost(now time.Time, i *Incident) bool {
 // serves again, if nothing else keeps it closed.
 func (p *Plan) disclaim(now time.Time, i *Incident) {
 	i.Pause = now.Add(p.policy.Settle)
-	if i.Verdict.Acts() {
+	if i.Verdict.Acts() || i.Over != nil {
 		return
 	}
 	i.Claimed, i.Contained, i.ForIdle = false, false, false

@@ -26,6 +26,8 @@ type view struct {
 	noted bool
 	// kept are the autoscalers' annotations, whoever set them.
 	kept          map[string]string
+	// asks and diagAt are the annotations of diagnoses.
+	asks, diagAt  string
 	unschedulable bool
 	taints        []taint
 	conditions    map[string]condition
@@ -53,7 +55,7 @@ func ourConditions() []string {
 func ourLabels() []string {
 	return []string{
 		remediate.LabelState, remediate.LabelFault, remediate.LabelRadius,
-		remediate.LabelGPUs, remediate.LabelDomain,
+		remediate.LabelGPUs, remediate.LabelDomain, remediate.LabelDiag,
 	}
 }
 
@@ -70,6 +72,7 @@ func viewOf(node *corev1.Node) view {
 	v.offered.Capacity = count(node.Status.Capacity)
 	v.offered.Allocatable = count(node.Status.Allocatable)
 	v.note, v.noted = node.Annotations[remediate.NoteAnnotation]
+	v.asks, v.diagAt = node.Annotations[remediate.AskAnnotation], node.Annotations[remediate.DiagAnnotation]
 	for _, key := range remediate.KeepAnnotations() {
 		if value, ok := node.Annotations[key]; ok {
 			if v.kept == nil {
@@ -138,6 +141,8 @@ func (v view) observed() remediate.Observed {
 		Tainted:       v.ourTaint() >= 0,
 		Note:          v.mark(),
 		Kept:          v.kept,
+		Asks:          v.asks,
+		DiagAt:        v.diagAt,
 		Offered:       v.offered,
 	}
 }
@@ -148,6 +153,7 @@ func (v view) same(other view) bool {
 	return v.uid == other.uid &&
 		v.note == other.note &&
 		maps.Equal(v.kept, other.kept) &&
+		v.asks == other.asks && v.diagAt == other.diagAt &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&
 		v.quarantine() == other.quarantine() &&
