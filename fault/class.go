@@ -40,6 +40,9 @@ const (
 	AgentBlind     Class = "agent-blind"
 
 	FabricManagerDead Class = "fabric-manager-dead"
+	LinksDown         Class = "links-down"
+	FabricUnhealthy   Class = "fabric-unhealthy"
+	NVLinkDegrading   Class = "nvlink-degrading"
 )
 
 // XIDClass gives a code its class; 63 has a name of its own.
@@ -90,6 +93,8 @@ const (
 	CureRemapped
 	// CureCalm: the rule's Quiet time of work without a storm.
 	CureCalm
+	// CureSteady: the state has been good for the rule's Quiet time, by polls.
+	CureSteady
 	// CureRuns: the service was started again.
 	CureRuns
 	// CureQuiet: nothing more of it for the rule's Quiet time.
@@ -103,6 +108,7 @@ var cureTexts = [...]string{
 	"the GPU answers again, or was reset",
 	"no row is pending any more",
 	"it has worked without a storm",
+	"the state is good",
 	"the service was started again",
 	"it stays quiet",
 }

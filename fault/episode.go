@@ -44,6 +44,12 @@ type episode struct {
 	Triage *nvlink.Triage74
 	// Link5 is the strongest line of an NVLink 5 error so far.
 	Link5 *link5
+	// Detail is what polls say of links and fabric, in words that stay the same
+	// while it does, and Reach how far that goes. Held says that nobody waits for
+	// what is on its way, or that only neighbours could tell who is to blame.
+	Detail []string `json:",omitempty"`
+	Reach  Radius   `json:",omitempty"`
+	Held   bool     `json:",omitempty"`
 	// Severity is the worst that a switch has said of its error.
 	Severity xidparse.Severity
 	// Suspicion says why programs' faults point to the GPU, empty when they do

@@ -34,6 +34,9 @@ type Config struct {
 	// Topology says which GPUs a fault of a board or of the node reaches where
 	// nobody lists them; nil takes every GPU that was named.
 	Topology *nvlink.Topology
+	// Switches is what the site calls the switch that a link of each number leads
+	// to; nobody else knows.
+	Switches map[int]string
 	// RepeatWindow is how long an ended episode makes the next one a repeat.
 	RepeatWindow time.Duration
 }
@@ -68,6 +71,10 @@ type Judge struct {
 	short int
 	// now is what the verdicts of the moment are made from.
 	now present
+	// links is how the NVLinks are as a whole.
+	links LinkState
+	// reported is who is wired to whom, as the node says; nil before it has.
+	reported *nvlink.Topology
 	// switchless says that the fabric manager found no switch, in its present life.
 	switchless bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
@@ -105,6 +112,8 @@ type device struct {
 	// driver did not. Witness is what the bus said last.
 	Missing int        `json:"-"`
 	Witness *BusDevice `json:"-"`
+	// Links follows the NVLinks.
+	Links links `json:",omitzero"`
 	// Memory follows the error counters, the others how long a slowdown lasts.
 	// They begin anew with the agent, which errs on the careful side.
 	Memory              ecc.GPU   `json:"-"`

@@ -109,11 +109,20 @@ func (j *Judge) adopt(root, echo *episode) {
 func (j *Judge) findRoot(now time.Time, e *episode) *episode {
 	for _, other := range j.ordered() {
 		root := j.top(other)
-		if other != e && root != e && echoes(e, other) && now.Sub(other.Last) <= EchoWindow {
+		if other != e && root != e && echoes(e, other) && explains(now, e, other) {
 			return root
 		}
 	}
 	return nil
+}
+
+// explains says whether the root is near enough in time. What lags is seen long
+// after its root, which explains it as long as it is open and acts.
+func explains(now time.Time, symptom, root *episode) bool {
+	if symptom.rule.Lags {
+		return root.said.ID == "" || root.said.Action >= Hold // of this very moment, or acting
+	}
+	return now.Sub(root.Last) <= EchoWindow
 }
 
 // causedBy takes the driver's own word for the cause of an XID 45, whatever the

@@ -14,6 +14,8 @@ type link5 struct {
 	Reason string
 	// BitErrors: a link sees bit errors, which is less than that it went down.
 	BitErrors bool `json:",omitempty"`
+	// Peer: the row blames the device at the far end.
+	Peer bool `json:",omitempty"`
 }
 
 // isLink5 says whether a class is one of NVLink 5's.
@@ -33,6 +35,7 @@ func readLink5(ev xidparse.Event, driverMajor int) *link5 {
 	l := &link5{BitErrors: strings.HasPrefix(body.Unit, "NETIR_BER")}
 	if row, ok := nvlink.Decode(report, driverMajor); ok {
 		l.Reason = row.Reason + ": " + row.Advice()
+		l.Peer = row.Blame == nvlink.BlamePeer
 		switch row.Do {
 		case nvlink.DoReset:
 			l.Action = Reset
@@ -60,7 +63,7 @@ func (e *episode) link5(ev xidparse.Event, driverMajor int) {
 }
 
 // refineLink5 follows the decode of NVLink 5's lines.
-func refineLink5(e *episode, v *Verdict) []string {
+func (j *Judge) refineLink5(e *episode, v *Verdict) []string {
 	if e.Link5 == nil {
 		return nil
 	}
@@ -69,7 +72,12 @@ func refineLink5(e *episode, v *Verdict) []string {
 	} else {
 		v.Drain, v.Diag = max(v.Drain, DrainWhenIdle), max(v.Diag, 2)
 	}
-	return []string{e.Link5.Reason}
+	why := []string{e.Link5.Reason}
+	if reach := j.now.errors; e.Root == nil && reach.Extent == nvlink.ExtentBaseboard {
+		v.Radius = Baseboard
+		why = append(why, reach.Why)
+	}
+	return why
 }
 
 // echoLink5 settles whose symptom an NVLink 5 error is: one that asks for a

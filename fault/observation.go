@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
@@ -64,6 +65,10 @@ type GPUState struct {
 	Recovery *int
 	// Memory is what the poll says of the GPU's memory.
 	Memory ecc.Reading
+	// NVLink is the state of the NVLinks; nil in a poll that did not ask.
+	NVLink *nvlink.Reading
+	// Processes is how many programs use the GPU, nil when not known.
+	Processes *int
 	// Answers has the values that the GPU was asked for: true where it told, false
 	// where NVML's answer was "Unknown Error". What it does not support, or failed
 	// otherwise, is not in it.

@@ -19,8 +19,11 @@ func (j *Judge) booted(now time.Time, id string) {
 				e.Cured = now
 			}
 		}
+		j.links = LinksUnknown
 		for _, d := range j.devices {
 			d.Arbiter, d.Lost, d.Hung, d.State, d.Had = -1, 0, 0, nil, nil
+			d.Links.retrain(now)
+			d.Links.last, d.Links.down = nil, nil
 		}
 	}
 	j.boot = id
@@ -57,6 +60,8 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 			j.missed(now, pci, d)
 		}
 	}
+	j.nvlinks(now, inv)
+	j.links = j.sumLinks()
 	j.bus(now, inv, listed)
 	for _, e := range j.open {
 		j.confirm(e)
@@ -179,6 +184,8 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 		cured = (g.Recovery == nil || *g.Recovery == recoverNone) && !j.unanswered(e, g)
 	case CureRemapped:
 		cured = g.Memory.Pending != nil && !*g.Memory.Pending
+	case CureSteady:
+		cured = j.devices[g.PCI].Links.goodFor(now, e.Class) >= RuleFor(e.Class).Quiet
 	case CureCalm:
 		cured = j.devices[g.PCI].Memory.Calm >= RuleFor(e.Class).Quiet
 	}
@@ -204,6 +211,7 @@ func (j *Judge) seen(now time.Time, k key) {
 // missed counts a poll that did not find a GPU.
 func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 	d.Lost++
+	d.Links.retrain(now)
 	for _, e := range j.open {
 		if e.PCI == pci && e.cure() != CureQuiet {
 			e.Cured, e.Clean = time.Time{}, 0

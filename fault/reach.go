@@ -35,6 +35,8 @@ type present struct {
 	known, node []Device
 	// victims are the GPUs that only echo, by their root.
 	victims map[key][]Device
+	// errors is how far the NVLink 5 errors reach.
+	errors nvlink.Reach
 }
 
 // gather makes the present anew.
@@ -43,6 +45,7 @@ func (j *Judge) gather() {
 	if j.now.node = j.now.known; j.cfg.Topology != nil {
 		j.now.node = j.all(j.cfg.Topology.Node(j.heardOf()))
 	}
+	j.now.errors = j.together().Judge(j.shape(), nil)
 	for _, e := range j.open {
 		root := j.rootOf(e)
 		if root != nil && e.PCI != root.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {
@@ -63,7 +66,7 @@ func (j *Judge) named(pci xidparse.PCI) Device {
 // baseboard names the GPUs that share NVSwitches with an episode's device. A
 // GPU that shares none is by itself; a switch that is on no board is the node's.
 func (j *Judge) baseboard(e *episode, v *Verdict) {
-	t := j.cfg.Topology
+	t := j.topology()
 	switch {
 	case t == nil:
 		v.Affected = j.now.known

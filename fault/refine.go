@@ -28,7 +28,8 @@ func (j *Judge) verdict(e *episode) Verdict {
 	why = append(why, refineAskers(e)...)
 	why = append(why, refineSuspect(e, &v)...)
 	why = append(why, j.refineLink(e, &v)...)
-	why = append(why, refineLink5(e, &v)...)
+	why = append(why, j.refineLink5(e, &v)...)
+	why = append(why, refineState(e, &v)...)
 	why = append(why, j.refineArbiter(e, &v)...)
 	if e.Class.IsSXid() && (e.Severity == xidparse.SeverityNonfatal || e.Severity == xidparse.SeverityCorrectable) {
 		v.Action = Record

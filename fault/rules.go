@@ -19,7 +19,7 @@ type Rule struct {
 	Drain Drain
 	Diag  int
 	Cure  Cure
-	// Quiet belongs to CureQuiet and CureCalm.
+	// Quiet belongs to CureQuiet, CureCalm and CureSteady.
 	Quiet time.Duration
 	// Hardware is false where only a program is to blame.
 	Hardware bool
@@ -29,6 +29,8 @@ type Rule struct {
 	EchoOf []Class
 	// EchoAnywhere lists such classes on any GPU of the node.
 	EchoAnywhere []Class
+	// Lags: it is seen long after its root, which need only be open still.
+	Lags bool
 	// known is false for a code that no catalogue has.
 	known bool
 }
@@ -37,6 +39,8 @@ const (
 	day = 24 * time.Hour
 	// appQuiet ends the episode of a program's own fault.
 	appQuiet = time.Hour
+	// steadyFor is how long links and fabric must be good again.
+	steadyFor = 10 * time.Minute
 	// slowdownQuiet ends a slowdown, where the site has not chosen its window.
 	slowdownQuiet = goneWindows * DefaultSlowdown
 )
@@ -99,9 +103,20 @@ var rules = []Rule{
 		Radius: Node, Action: Hold, Cure: CureAnswers},
 	{Class: FabricManagerDead, Title: "the fabric manager does not run", Hardware: true,
 		Radius: Node, Action: Hold, Cure: CureRuns},
+	{Class: LinksDown, Title: "NVLinks are down", Hardware: true, Lags: true,
+		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 2, Cure: CureSteady, Quiet: steadyFor,
+		EchoOf: linkRoots, EchoAnywhere: []Class{FabricManagerDead}},
+	{Class: FabricUnhealthy, Title: "the GPU is not in order in its NVLink fabric", Hardware: true, Lags: true,
+		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 2, Cure: CureSteady, Quiet: steadyFor,
+		EchoOf: append([]Class{LinksDown}, linkRoots...), EchoAnywhere: []Class{FabricManagerDead}},
+	{Class: NVLinkDegrading, Title: "an NVLink fares worse than it should", Hardware: true,
+		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},
 	{Class: AgentBlind, Title: "no GPU can be asked", Hardware: true,
 		Radius: Node, Action: Record, Cure: CureAnswers, EchoOf: []Class{DriverMismatch}},
 }
+
+// linkRoots are what takes the links of a GPU down with it.
+var linkRoots = []Class{XID79, GPULost, XID74, XIDClass(136), XIDClass(144), XIDClass(145), XIDClass(146), XIDClass(149), XIDClass(150), XID119, XID120, GPUFailed}
 
 // Rules gives the classes with rules of their own, for documentation.
 func Rules() []Rule { return slices.Clone(rules) }

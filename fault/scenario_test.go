@@ -12,6 +12,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
@@ -34,6 +35,8 @@ import (
 //	+5s   polls N EVERY [ADDRESS=STATE…]   N polls alike; the address may be all,
 //	                              and aside:CALL is a call beside the polls that
 //	                              does not return
+//	+0s   nvlink GENERATION LINKS hgx|rack|none   what the GPUs' NVLinks are like
+//	                              (see setLink for the states of a poll)
 //	+5s   hung ADDRESS CALL       a call past its deadline
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
 //	+5s   released ID             a person put the node back to service
@@ -55,6 +58,8 @@ type stage struct {
 	stuck xidparse.Stuck
 	gpus  []xidparse.PCI
 	bus   []BusDevice
+	// wired gives each GPU its healthy NVLinks, nil where polls do not tell.
+	wired func(i int) *nvlink.Reading
 	// swapped counts how often all GPUs were exchanged for new ones.
 	swapped int
 	out     strings.Builder
@@ -137,6 +142,8 @@ func (s *stage) do(n int, word, text string) {
 		cfg := testConfig
 		cfg.Expect, _ = strconv.Atoi(text)
 		s.judge = New(cfg)
+	case "nvlink":
+		s.wired = s.wiring(n, text)
 	case "hung":
 		address, call, _ := strings.Cut(text, " ")
 		s.step(Observation{Fact: Hung{Device: Device{PCI: s.pci(n, address)}, Call: call, For: 10 * time.Second}})
@@ -194,6 +201,9 @@ func (s *stage) inventory(n int, text string) Inventory {
 	}
 	for i, p := range s.gpus {
 		g := healthyGPU(p, i+10*s.swapped)
+		if s.wired != nil {
+			g.NVLink = s.wired(i)
+		}
 		gone := false
 		for _, what := range strings.Split(state[p], ",") {
 			if what == "gone" {
@@ -267,7 +277,7 @@ func set(g *GPUState, what string) bool {
 	case "width":
 		g.Width = number
 	default:
-		return false
+		return g.NVLink != nil && setLink(g.NVLink, word, text) || word == "jobs" && setJobs(g, number)
 	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -16,10 +17,14 @@ type snapshot struct {
 	Driver int
 	// Switchless is as in Judge.
 	Switchless bool `json:",omitempty"`
-	Open       []*episode
-	Said       []Verdict
-	Past       []pastEntry
-	Devices    []deviceEntry
+	// Links is how the NVLinks were.
+	Links LinkState `json:",omitempty"`
+	// Reported is who is wired to whom, as the node said last.
+	Reported *nvlink.Topology `json:",omitempty"`
+	Open     []*episode
+	Said     []Verdict
+	Past     []pastEntry
+	Devices  []deviceEntry
 }
 
 type pastEntry struct {
@@ -34,7 +39,7 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links}
 	for _, e := range j.ordered() {
 		s.Open = append(s.Open, e)
 		s.Said = append(s.Said, e.said)
@@ -64,7 +69,8 @@ func Restore(cfg Config, data []byte) (*Judge, error) {
 		return nil, fmt.Errorf("read the judge's snapshot: %w", err)
 	}
 	j := New(cfg)
-	j.boot, j.serial, j.driver, j.switchless = s.Boot, s.Serial, s.Driver, s.Switchless
+	j.boot, j.serial, j.driver, j.switchless, j.reported = s.Boot, s.Serial, s.Driver, s.Switchless, s.Reported
+	j.links = s.Links
 	for i, e := range s.Open {
 		if i < len(s.Said) {
 			e.said = s.Said[i]

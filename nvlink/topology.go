@@ -1,17 +1,9 @@
 package nvlink
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
-
-// Address is a GPU's PCI address.
-type Address struct {
-	Domain uint32
-	Bus    uint8
-	Device uint8
-}
 
 // Topology says which GPUs a node has and which of them NVLink ties together.
 // One that is known by name has the structure only: any GPU that is heard of
@@ -21,8 +13,9 @@ type Topology struct {
 	Name string
 	// Generation of NVLink, 0 for none.
 	Generation int
-	// Count is how many GPUs the node has, 0 where that is not known.
-	Count int
+	// Count is how many GPUs the node has, 0 where that is not known; Links how
+	// many NVLinks each has.
+	Count, Links int
 	// GPUs are the node's GPUs, where they are known by address.
 	GPUs []Address
 	// Baseboards are the groups of GPUs that share NVSwitches; OneBaseboard says
@@ -30,16 +23,22 @@ type Topology struct {
 	Baseboards   [][]Address
 	OneBaseboard bool
 	// Trays is how many compute trays the NVLink domain has that this node is
-	// one of; 0 where it is in none.
+	// one of; 0 where it is in none, or where that is not known.
 	Trays int
+	// Domain names the NVLink domain that the node says it is in: cluster UUID,
+	// a dot, and clique, as the label nvidia.com/gpu.clique has them.
+	Domain string
 }
+
+// MultiNode says whether NVLink reaches beyond the node.
+func (t Topology) MultiNode() bool { return t.Trays > 0 || t.Domain != "" }
 
 // named are the machines whose structure the name tells.
 var named = [...]Topology{
-	{Name: "hgx-h100", Generation: 4, Count: 8, OneBaseboard: true},
-	{Name: "hgx-b200", Generation: 5, Count: 8, OneBaseboard: true},
+	{Name: "hgx-h100", Generation: 4, Count: 8, Links: 18, OneBaseboard: true},
+	{Name: "hgx-b200", Generation: 5, Count: 8, Links: 18, OneBaseboard: true},
 	// The rack's switches are in trays of their own.
-	{Name: "gb200-nvl72", Generation: 5, Count: 4, Trays: 18},
+	{Name: "gb200-nvl72", Generation: 5, Count: 4, Links: 18, Trays: 18},
 	{Name: "pcie"},
 }
 
@@ -113,16 +112,10 @@ func (t Topology) String() string {
 	if t.Trays > 0 {
 		text += fmt.Sprintf(", one of %d trays in its domain", t.Trays)
 	}
+	if t.Domain != "" {
+		text += ", domain " + t.Domain
+	}
 	return text
 }
 
 func (t Topology) count() int { return max(t.Count, len(t.GPUs)) }
-
-// sorted gives the addresses in order, each once, in a slice of its own.
-func sorted(as []Address) []Address {
-	as = slices.Clone(as)
-	slices.SortFunc(as, func(a, b Address) int {
-		return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Bus, b.Bus), cmp.Compare(a.Device, b.Device))
-	})
-	return slices.Compact(as)
-}

@@ -105,17 +105,34 @@ func (p *Plan) gpuCondition() Condition {
 
 func (p *Plan) nvlinkCondition() Condition {
 	for _, i := range p.ranked() {
-		if i.sick() && ofLinks(i.Verdict.Class) {
+		if ofLinks(i.Verdict.Class) && (i.sick() || i.heldLinks()) {
 			return broken(i.Verdict)
+		}
+	}
+	if p.sources.Blind == "" {
+		switch p.sources.Links {
+		case fault.LinksNone:
+			return Condition{"Unknown", "NoNVLink", "no GPU has an NVLink"}
+		case fault.LinksSettling:
+			return Condition{"Unknown", "LinksSettling", "NVLinks or fabric are not up yet, and are given their time"}
+		case fault.LinksGood:
+			return Condition{"True", "LinksUp", "every NVLink that should be up is"}
+		case fault.LinksUnknown:
 		}
 	}
 	return Condition{"Unknown", "LinksNotPolled", "no link error in the kernel log; link state is not polled"}
 }
 
+// heldLinks says whether links or fabric are down and nobody is cordoned for it.
+func (i *Incident) heldLinks() bool {
+	v := i.Verdict
+	return v.Action == fault.Hold && (v.Class == fault.LinksDown || v.Class == fault.FabricUnhealthy)
+}
+
 // ofLinks says whether a class is about NVLink rather than about its GPU.
 func ofLinks(c fault.Class) bool {
 	code, ok := c.Code()
-	return c.IsSXid() || ok && (code == 74 || code >= 144 && code <= 150)
+	return c.IsSXid() || c == fault.LinksDown || c == fault.FabricUnhealthy || ok && (code == 74 || code >= 144 && code <= 150)
 }
 
 // broken is a condition whose words stay the same while its cause does.

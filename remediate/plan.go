@@ -23,6 +23,8 @@ type Sources struct {
 	Deaf string `json:"deaf,omitempty"`
 	// Blind is why the driver is not asked; empty when it is.
 	Blind string `json:"blind,omitempty"`
+	// Links is how the NVLinks are.
+	Links fault.LinkState `json:"links,omitempty"`
 	// Store is why nothing can be written down, with the remedy; empty when it
 	// can. Nothing destructive is then asked for, or begun.
 	Store string `json:"store,omitempty"`

@@ -39,7 +39,8 @@ var rules = []rule{
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
-	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence"}},
+	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence", "nvlink"}},
+	{folder: "internal/topology", may: []string{"nvlink"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 
 	{folder: "xidparse", may: []string{"xidparse"}, pure: true},

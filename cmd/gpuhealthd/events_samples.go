@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -20,6 +21,9 @@ func samples(out io.Writer, b evidence.Bundle, s evidence.Summary, style replay.
 	before, after := around(b, s.Opened)
 	for _, uuid := range slices.Sorted(maps.Keys(after)) {
 		was, is := before[uuid], after[uuid]
+		if was.gpu.NVLink == nil || is.gpu.NVLink == nil { // not asked, which is no difference
+			was.gpu.NVLink, is.gpu.NVLink = nil, nil
+		}
 		fmt.Fprintf(out, "\n%s\n", style.Strong(fmt.Sprintf("%s, before (%s) and after (%s)", replay.Printable(uuid), moment(was.at), moment(is.at))))
 		tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		have, had := flat(is.gpu), flat(was.gpu)
@@ -52,6 +56,9 @@ func around(b evidence.Bundle, opened time.Time) (before, after map[string]seen)
 			into := after
 			if p.At.Before(opened) {
 				into = before
+			}
+			if g.NVLink == nil { // only slow polls ask
+				g.NVLink = into[g.UUID].gpu.NVLink
 			}
 			if g.UUID != "" {
 				into[g.UUID] = seen{g, p.At}
@@ -88,6 +95,10 @@ func flatten(path string, v any, into map[string]string) {
 				key = path + "." + key
 			}
 			flatten(key, value, into)
+		}
+	case []any:
+		for i, value := range v {
+			flatten(path+"."+strconv.Itoa(i), value, into)
 		}
 	default:
 		text, err := json.Marshal(v)

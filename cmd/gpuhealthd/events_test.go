@@ -87,7 +87,7 @@ func serving(t *testing.T, d *evidence.Dir) string {
 	t.Helper()
 	s := failed()
 	s.History[0].Verdict.Opened = noon.Add(-3 * time.Hour)
-	handler, err := httpd.Handler(fixed{s}, d, prometheus.NewRegistry(), "test")
+	handler, err := httpd.Handler(fixed{status: s}, d, prometheus.NewRegistry(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

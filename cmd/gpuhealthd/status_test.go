@@ -20,15 +20,20 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // fixed is an agent in one state.
-type fixed struct{ status agent.Status }
+type fixed struct {
+	status agent.Status
+	node   nvlink.Node
+}
 
-func (f fixed) Status() agent.Status { return f.status }
-func (f fixed) Alive() error         { return nil }
+func (f fixed) Status() agent.Status  { return f.status }
+func (f fixed) Topology() nvlink.Node { return f.node }
+func (f fixed) Alive() error          { return nil }
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
@@ -37,7 +42,7 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 func TestStatus(t *testing.T) {
 	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed()} {
 		t.Run(name, func(t *testing.T) {
-			handler, err := httpd.Handler(fixed{s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
+			handler, err := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 			if err != nil {
 				t.Fatal(err)
 			}

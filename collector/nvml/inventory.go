@@ -1,6 +1,9 @@
 package nvml
 
-import "github.com/gpuhealthd/gpuhealthd/xidparse"
+import (
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
 
 // Inventory is one poll of every GPU that the driver lists.
 type Inventory struct {
@@ -70,6 +73,8 @@ type GPU struct {
 	Use         Use         `json:"use,omitzero"`
 	// Persistence is whether the driver stays loaded without a client (slow).
 	Persistence *bool `json:"persistence,omitempty"`
+	// NVLink is the state of the NVLinks; nil in a poll that was not a slow one.
+	NVLink *nvlink.Reading `json:"nvlink,omitempty"`
 	// Failed are the values that were asked for and not told, with NVML's
 	// return value: 999 is "Unknown Error". What the GPU or driver does not
 	// support is not in it. Impossible stands for an answer out of all range.
@@ -118,6 +123,9 @@ const (
 	ValueProcesses    Value = "use.processes" // Use.Processes
 	ValueGPM          Value = "use.gpm"       // Use.SM, Tensor, DRAM
 	ValuePersistence  Value = "persistence"   // Persistence
+	ValueLinks        Value = "nvlink"        // NVLink.Links
+	ValueFabric       Value = "fabric"        // NVLink.Fabric
+	ValuePlatform     Value = "platform"      // NVLink.Platform
 )
 
 // Instance is one MIG device.

@@ -17,7 +17,7 @@ const (
 
 // maxLine is the longest line that the child may write, in bytes: several times
 // an inventory of sixteen GPUs.
-const maxLine = 64 << 10
+const maxLine = 512 << 10
 
 // event is one thing that happens to the child.
 type event = child.Event[Report]

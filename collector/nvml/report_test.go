@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -27,8 +28,11 @@ var wire = []Report{
 		GPUs: []GPU{{
 			ECC:         ECC{Enabled: ptr(true), Volatile: Counts{DRAMCorrected: ptr(uint64(9_600_000_000))}},
 			Temperature: Temperature{Margin: ptr(-3)},
-			Instances:   []Instance{{UUID: "MIG-1", GI: 7, Profile: "1g.10gb"}},
-			Failed:      map[Value]int{ValueECCSRAM: 999, ValueTemperature: Impossible},
+			NVLink: &nvlink.Reading{Generation: 5, Links: []nvlink.Link{{Index: 3, State: nvlink.Active, Remote: nvlink.RemoteSwitch,
+				Peer: &nvlink.Address{Bus: 5}, Counters: nvlink.Counters{Recoveries: ptr(uint64(505)), EffectiveBER: ptr(15e-255), FEC: []uint64{1, 0}}}},
+				Fabric: &nvlink.Fabric{Version: 3, State: nvlink.FabricCompleted, Status: ptr(0), Mask: ptr(uint32(0x1aa))}, Platform: &nvlink.Platform{Tray: 6}},
+			Instances: []Instance{{UUID: "MIG-1", GI: 7, Profile: "1g.10gb"}},
+			Failed:    map[Value]int{ValueECCSRAM: 999, ValueTemperature: Impossible},
 		}},
 		Calls: []Cost{{Name: "nvmlInit", Count: 1, Seconds: 0.25}}, Fields: []Cost{{Name: "230", Count: 8}},
 	}),

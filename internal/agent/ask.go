@@ -82,6 +82,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	for _, d := range bus {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
 	}
+	c.linked(inv)
 	c.step(now, f)
 	c.verified(now, inv)
 	if c.judge.Blind() {

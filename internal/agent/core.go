@@ -12,6 +12,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 )
@@ -117,8 +118,10 @@ type core struct {
 	version string
 	// noNode says that the API server has no Node of ours.
 	noNode bool
-	shown  atomic.Pointer[Status]
-	beat   atomic.Int64
+	// links is what each GPU said last of its NVLinks.
+	links atomic.Pointer[[]nvlink.GPUReport]
+	shown atomic.Pointer[Status]
+	beat  atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
@@ -126,6 +129,7 @@ func newCore(opts Options, boot string) *core {
 		publish: func(wishes) {}, poll: func() {}, restart: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
+	c.links.Store(&[]nvlink.GPUReport{})
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
 	c.plan.Boot(time.Now(), boot)
@@ -263,7 +267,7 @@ func (c *core) strike(events []remediate.Event) {
 
 // settle writes down what has changed, and only then has it carried out.
 func (c *core) settle(now time.Time) {
-	c.sources.Deaf = c.deaf(now)
+	c.sources.Deaf, c.sources.Links = c.deaf(now), c.judge.Links()
 	c.write(now)
 	c.verifying()
 	c.show()

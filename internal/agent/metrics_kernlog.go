@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
 // kernelLog exports what the kernel log says of itself, at the scrape: as a
@@ -24,7 +25,8 @@ type kernelMetric struct {
 
 // Register exports the agent's state and its reader's.
 func (a *Agent) Register(reg prometheus.Registerer) {
-	reg.MustRegister(newState(a.Status), newKernelLog(a.hearing))
+	reg.MustRegister(newState(a.Status), newKernelLog(a.hearing),
+		newLinkMetrics(func() []nvlink.GPUReport { return *a.core.links.Load() }))
 }
 
 func newKernelLog(hearing func() kernlog.Hearing) *kernelLog {

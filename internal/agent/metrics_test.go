@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -23,7 +24,9 @@ func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		s.start()
-		s.polls(1)
+		s.polls(1, linkedBy(func(r *nvlink.Reading) {
+			worn(&r.Links[3])
+		}))
 		s.hear(xid(2, uncontained), xid(2, resetAsked))
 		s.opts.Metrics.Request("PATCH", "nodes", "200", time.Millisecond)
 		surface := describe(t, s.metrics)

@@ -28,6 +28,7 @@ func states(inv nvml.Inventory) []fault.GPUState {
 			s.Failed = g.Error.Error()
 		}
 		s.Memory = memoryOf(g)
+		s.NVLink, s.Processes = g.NVLink, g.Use.Processes
 		s.Answers = answersOf(g)
 		s.Slowed = slowdownOf(g)
 		s.Heat = fault.Heat{GPU: g.Temperature.GPU, Slowdown: g.Temperature.Slowdown, Shutdown: g.Temperature.Shutdown, Margin: g.Temperature.Margin}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -77,4 +78,33 @@ func (a *Actuator) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	return fmt.Errorf("%q is not kubernetes or log", n.Value)
+}
+
+// maxLink is the highest number that NVML gives an NVLink.
+const maxLink = 35
+
+// LinkNames gives a name by the number of an NVLink.
+type LinkNames map[int]string
+
+// UnmarshalYAML reads numbers and names; the library would take 1.5 for 1.
+func (l *LinkNames) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("%q is not a map from link number to name", n.Value)
+	}
+	names := LinkNames{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, name := n.Content[i].Value, n.Content[i+1]
+		link, err := strconv.Atoi(key)
+		switch _, twice := names[link]; {
+		case err != nil || link < 0 || link > maxLink:
+			return fmt.Errorf("%q is not a link's number, 0 to %d", key, maxLink)
+		case twice:
+			return fmt.Errorf("link %d is given twice", link)
+		case name.Kind != yaml.ScalarNode || name.Value == "":
+			return fmt.Errorf("link %d has no name", link)
+		}
+		names[link] = name.Value
+	}
+	*l = names
+	return nil
 }

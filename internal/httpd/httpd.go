@@ -1,7 +1,7 @@
 // Package httpd is where the daemon answers: /metrics for Prometheus, /healthz
 // for whoever restarts it, /readyz for whoever relies on its sources, and
-// /api/v1/status and /api/v1/events for people and their tools. All of it is read
-// only.
+// /api/v1/status, /api/v1/topology and /api/v1/events for people and their tools.
+// All of it is read only.
 package httpd
 
 import (
@@ -16,11 +16,13 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
 // Agent is what is shown.
 type Agent interface {
 	Status() agent.Status
+	Topology() nvlink.Node
 	Alive() error
 }
 
@@ -38,6 +40,7 @@ func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) (http
 		Version:     version,
 		Links: []web.LandingLinks{
 			{Address: "/api/v1/status", Text: "Status", Description: "the node's state as JSON; gpuhealthd status shows it as text"},
+			{Address: "/api/v1/topology", Text: "Topology", Description: "its NVLinks as JSON; gpuhealthd topology draws them"},
 			{Address: "/api/v1/events", Text: "Events", Description: "the incidents, open and past, as JSON; gpuhealthd events shows them as text"},
 			{Address: "/metrics", Text: "Metrics"},
 			{Address: "/healthz", Text: "Health", Description: "of this process"},
@@ -66,6 +69,9 @@ func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) (http
 	})
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, a.Status())
+	})
+	mux.HandleFunc("GET /api/v1/topology", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, a.Topology())
 	})
 	mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { listEvents(w, a, b) })
 	mux.HandleFunc("GET /api/v1/events/{id}", func(w http.ResponseWriter, r *http.Request) { sendBundle(w, r, b) })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
 type fixed struct {
@@ -22,6 +23,8 @@ type fixed struct {
 
 func (f fixed) Status() agent.Status { return f.status }
 func (f fixed) Alive() error         { return f.alive }
+
+func (f fixed) Topology() nvlink.Node { return nvlink.Node{GPUs: []nvlink.NodeGPU{{UUID: "GPU-1"}}} }
 
 var (
 	well   = agent.Status{Driver: agent.DriverStatus{Enabled: true, Answered: time.Unix(1, 0)}}
@@ -37,6 +40,7 @@ func TestAnswers(t *testing.T) {
 		body         []string
 	}{
 		"health":              {fixed{status: deaf}, "GET", "/healthz", 200, []string{"ok"}},
+		"topology":            {fixed{}, "GET", "/api/v1/topology", 200, []string{`"GPU-1"`}},
 		"a core that stands":  {fixed{alive: errors.New("the core has not turned for 30s")}, "GET", "/healthz", 503, []string{"has not turned"}},
 		"ready":               {fixed{status: well}, "GET", "/readyz", 200, []string{"ok"}},
 		"ready without NVML":  {fixed{status: noNVML}, "GET", "/readyz", 200, []string{"ok"}},

@@ -29,7 +29,7 @@ func (n *Node) Break(gpu string) error {
 // Restore undoes every fault of a GPU, hangs included: all but who it is and its
 // MIG mode is again as "[gpu *]" has it.
 func (n *Node) Restore(gpu string) error {
-	own := []string{"name", "uuid", "serial", "part", "pci", "minor", "mig", "mig.layout"}
+	own := []string{"name", "uuid", "serial", "part", "pci", "minor", "mig", "mig.layout", "platform.module"}
 	return n.edit(gpu, func(c *conf, i int) {
 		c.remove(i, func(key string) bool { return !slices.Contains(own, key) })
 	})

@@ -17,7 +17,8 @@ const (
 )
 
 // notNumbers are the keys of "[gpu *]" that stand for no number.
-var notNumbers = []string{"state", "after-reboot", "mig", "mig.layout", "remap", resetKey}
+var notNumbers = []string{"state", "after-reboot", "mig", "mig.layout", "remap", resetKey,
+	"nvlink.switches", "fabric.cluster", "platform.chassis"}
 
 // Values lists the names of what Set can set, in the order of the control file.
 func (n *Node) Values() ([]string, error) {

@@ -37,7 +37,7 @@ func (c *conf) reset(i int) {
 		c.add(i, "remap.uncorrectable", 1)
 	}
 	c.remove(i, func(key string) bool {
-		return key == "recovery" || strings.HasPrefix(key, "ecc.volatile.") || strings.HasPrefix(key, "clocks.")
+		return key == "recovery" || strings.HasPrefix(key, "ecc.volatile.") || strings.HasPrefix(key, "clocks.") || isLinkCounter(key)
 	})
 }
 

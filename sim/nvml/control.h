@@ -17,6 +17,7 @@
 #define MAX_CALLS     8
 #define MAX_INSTANCES 8
 #define MAX_EVENTS    32
+#define MAX_LINK_NUMBERS 64
 #define MAX_TEXT      96
 #define MAX_PATH      512
 
@@ -55,11 +56,22 @@ struct event {
 	unsigned sequence, gpu, code, gi, ci;
 };
 
+/* A number that is one link's own. */
+struct link_number {
+	unsigned link;
+	enum number_id id;
+	struct number number;
+};
+
 struct gpu {
 	char uuid[MAX_TEXT], serial[MAX_TEXT], name[MAX_TEXT], part[MAX_TEXT];
+	char switches[MAX_TEXT]; /* the addresses of those that this host has */
+	char cluster[MAX_TEXT], chassis[MAX_TEXT];
 	unsigned domain, bus, device, minor;
 	int state, mig, remap;
 	struct number numbers[NUMBERS];
+	int links;
+	struct link_number link[MAX_LINK_NUMBERS];
 	int instances;
 	struct instance instance[MAX_INSTANCES];
 	struct faults faults;

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "links.h"
 #include "memory.h"
 
 /* The last field that this driver knows. An older one is built with less. */
@@ -55,6 +56,8 @@ static nvmlReturn_t field(const struct gpu *gpu, nvmlFieldValue_t *v)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (v->fieldId >= NVML_FI_DEV_REMAPPED_COR && v->fieldId <= NVML_FI_DEV_REMAPPED_FAILURE)
 		return rows_field(gpu, v);
+	if (links_field(gpu, v))
+		return v->nvmlReturn;
 	for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (fields[i].id != v->fieldId)
 			continue;

@@ -72,7 +72,43 @@ struct number {
 	X(GPM_SM, "gpm.sm") \
 	X(GPM_TENSOR, "gpm.tensor") \
 	X(GPM_DRAM, "gpm.dram") \
-	X(PERSISTENCE, "persistence")
+	X(PERSISTENCE, "persistence") \
+	X(LINK_COUNT, "nvlink.count") \
+	X(LINK_VERSION, "nvlink.version") \
+	X(LINK_STATE, "nvlink.state") \
+	X(LINK_SPEED, "nvlink.speed") \
+	X(LINK_REMOTE, "nvlink.remote") \
+	X(LINK_REMOTE_ID, "nvlink.remote-id") \
+	X(LINK_REPLAYS, "nvlink.replays") \
+	X(LINK_DL_RECOVERIES, "nvlink.dl-recoveries") \
+	X(LINK_CRC, "nvlink.crc") \
+	X(LINK_RECOVERIES, "nvlink.recoveries") \
+	X(LINK_RECOVERED, "nvlink.recovered") \
+	X(LINK_RECOVERY_FAILED, "nvlink.recovery-failed") \
+	X(LINK_ERRORS, "nvlink.errors") \
+	X(LINK_BER, "nvlink.ber") \
+	X(LINK_SYMBOL_ERRORS, "nvlink.symbol-errors") \
+	X(LINK_SYMBOL_BER, "nvlink.symbol-ber") \
+	X(LINK_MALFORMED, "nvlink.malformed") \
+	X(LINK_OVERRUN, "nvlink.overrun") \
+	X(LINK_RECEIVED, "nvlink.received") \
+	X(LINK_REMOTE_ERRORS, "nvlink.remote-errors") \
+	X(LINK_GENERAL, "nvlink.general") \
+	X(LINK_INTEGRITY, "nvlink.integrity") \
+	X(LINK_DISCARDED, "nvlink.discarded") \
+	X(LINK_FEC, "nvlink.fec") \
+	X(LINK_FEC_DEPTH, "nvlink.fec-depth") \
+	X(FABRIC_VERSION, "fabric.version") \
+	X(FABRIC_STATE, "fabric.state") \
+	X(FABRIC_STATUS, "fabric.status") \
+	X(FABRIC_CLIQUE, "fabric.clique") \
+	X(FABRIC_MASK, "fabric.mask") \
+	X(FABRIC_SUMMARY, "fabric.summary") \
+	X(PLATFORM_SLOT, "platform.slot") \
+	X(PLATFORM_TRAY, "platform.tray") \
+	X(PLATFORM_HOST, "platform.host") \
+	X(PLATFORM_PEER, "platform.peer") \
+	X(PLATFORM_MODULE, "platform.module")
 
 enum number_id {
 #define X(id, name) id,

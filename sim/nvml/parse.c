@@ -1,4 +1,4 @@
-#include "control.h"
+#include "links.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -113,6 +113,14 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 		return take_text(g->part, value);
 	if (!strcmp(key, "name"))
 		return take_text(g->name, value);
+	if (!strncmp(key, "link.", 5))
+		return links_take(g, key, value);
+	if (!strcmp(key, "nvlink.switches"))
+		return take_text(g->switches, value);
+	if (!strcmp(key, "fabric.cluster"))
+		return take_text(g->cluster, value);
+	if (!strcmp(key, "platform.chassis"))
+		return take_text(g->chassis, value);
 	if (!strcmp(key, "pci"))
 		return parse_pci(value, &g->domain, &g->bus, &g->device);
 	if (!strcmp(key, "minor"))

@@ -46,8 +46,8 @@ func checkConditions(t *testing.T, n *corev1.Node, incident string) {
 	if gpu.Status != corev1.ConditionFalse || gpu.Reason != "Xid79" || !strings.Contains(gpu.Message, incident) || gpu.LastTransitionTime.IsZero() {
 		t.Errorf("condition %+v", gpu)
 	}
-	if links.Status != corev1.ConditionUnknown {
-		t.Errorf("nobody polls the links, and yet: condition %+v", links)
+	if links.Status != corev1.ConditionTrue || links.Reason != "LinksUp" {
+		t.Errorf("the links are up, and yet: condition %+v", links)
 	}
 }
 

@@ -3,7 +3,7 @@ package probe
 import "github.com/gpuhealthd/gpuhealthd/collector/nvml"
 
 // gpu is what is known of one index. The loop owns it but for track and, while a
-// query is under way, without and gpm, which are the query's.
+// query is under way, without, gpm and ends, which are the query's.
 type gpu struct {
 	track track    // the call that its query is in
 	busy  bool     // its query has not answered yet
@@ -13,10 +13,11 @@ type gpu struct {
 
 	without map[string]bool // what it said it does not support
 	gpm     gpm
+	ends    map[int]end // what its links lead to, as far as that was told
 }
 
 func newGPU(index int) *gpu {
-	return &gpu{last: nvml.GPU{Index: index}, without: map[string]bool{}}
+	return &gpu{last: nvml.GPU{Index: index}, without: map[string]bool{}, ends: map[int]end{}}
 }
 
 // unknown is the GPU with nothing known but who it is: that does not change

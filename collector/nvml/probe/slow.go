@@ -12,6 +12,7 @@ import (
 var slowValues = []nvml.Value{
 	nvml.ValueBanks, nvml.ValueRetired, nvml.ValueClockTimes, nvml.ValueTempLimits, nvml.ValuePowerLimit,
 	nvml.ValuePCIeMax, nvml.ValuePersistence,
+	nvml.ValueLinks, nvml.ValueFabric, nvml.ValuePlatform,
 }
 
 // askSlow asks for what rarely changes, or costs more than it tells in a second.
@@ -24,9 +25,11 @@ func (q *query) askSlow() {
 	q.number(nvml.ValuePCIeMax, "nvmlDeviceGetMaxPcieLinkGeneration", q.dev.GetMaxPcieLinkGeneration, &l.MaxGen, 1, maxGen)
 	q.number(nvml.ValuePCIeMax, "nvmlDeviceGetMaxPcieLinkWidth", q.dev.GetMaxPcieLinkWidth, &l.MaxWidth, 1, maxWidth)
 	q.persistence()
+	q.links()
 }
 
-// keepSlow takes the slow values over from the last poll.
+// keepSlow takes the slow values over from the last poll, but for the NVLinks:
+// they are many, and a reading is of its time.
 func (q *query) keepSlow() {
 	g, last := &q.found, &q.gpu.last
 	g.Retired, g.Persistence = last.Retired, last.Persistence

@@ -9,20 +9,22 @@ import (
 // used are the functions that are looked up before they are called; never
 // changed. One that only stands in for another is not among them.
 var used = []string{
-	"nvmlDeviceGetComputeInstanceId", "nvmlDeviceGetComputeRunningProcesses",
-	"nvmlDeviceGetCurrPcieLinkGeneration", "nvmlDeviceGetCurrPcieLinkWidth",
-	"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetFieldValues",
+	"nvmlDeviceGetBoardPartNumber", "nvmlDeviceGetComputeInstanceId",
+	"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetCurrPcieLinkGeneration",
+	"nvmlDeviceGetCurrPcieLinkWidth", "nvmlDeviceGetCurrentClocksEventReasons",
+	"nvmlDeviceGetFieldValues", "nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetGpuFabricInfoV",
 	"nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetHandleByIndex", "nvmlDeviceGetMarginTemperature",
 	"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMaxPcieLinkGeneration",
 	"nvmlDeviceGetMaxPcieLinkWidth", "nvmlDeviceGetMemoryErrorCounter", "nvmlDeviceGetMemoryInfo",
 	"nvmlDeviceGetMigDeviceHandleByIndex", "nvmlDeviceGetMigMode", "nvmlDeviceGetMinorNumber",
-	"nvmlDeviceGetName", "nvmlDeviceGetPciInfo", "nvmlDeviceGetPersistenceMode",
+	"nvmlDeviceGetName", "nvmlDeviceGetNvLinkErrorCounter", "nvmlDeviceGetNvLinkRemoteDeviceType",
+	"nvmlDeviceGetNvLinkRemotePciInfo", "nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkVersion",
+	"nvmlDeviceGetPciInfo", "nvmlDeviceGetPersistenceMode", "nvmlDeviceGetPlatformInfo",
 	"nvmlDeviceGetPowerUsage", "nvmlDeviceGetRowRemapperHistogram", "nvmlDeviceGetSerial",
-	"nvmlDeviceGetSramEccErrorStatus", "nvmlDeviceGetSupportedEventTypes",
-	"nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetUUID",
-	"nvmlDeviceGetUtilizationRates", "nvmlDeviceRegisterEvents", "nvmlEventSetCreate",
-	"nvmlEventSetFree", "nvmlEventSetWait", "nvmlGpmMetricsGet", "nvmlGpmQueryDeviceSupport",
-	"nvmlGpmSampleAlloc", "nvmlGpmSampleGet",
+	"nvmlDeviceGetSramEccErrorStatus", "nvmlDeviceGetSupportedEventTypes", "nvmlDeviceGetTemperature",
+	"nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetUUID", "nvmlDeviceGetUtilizationRates",
+	"nvmlDeviceRegisterEvents", "nvmlEventSetCreate", "nvmlEventSetFree", "nvmlEventSetWait",
+	"nvmlGpmMetricsGet", "nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet",
 }
 
 // symbols knows which functions the open library has. Calling one that it lacks

@@ -1,0 +1,231 @@
+package nvlink
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Extent is how far a link's failure reaches, in the order of reach.
+type Extent uint8
+
+// The extents.
+const (
+	// ExtentLink: one GPU and the far end of one link.
+	ExtentLink Extent = iota
+	ExtentGPU
+	ExtentBaseboard
+	// ExtentTray is the whole node.
+	ExtentTray
+	// ExtentDomain is a switch of the rack, and so every tray.
+	ExtentDomain
+)
+
+var extentNames = [...]string{"link", "gpu", "baseboard", "tray", "domain"}
+
+// String gives the extent's name.
+func (e Extent) String() string { return nameOf(extentNames[:], int(e)) }
+
+// LinkError is an error that a GPU reported of one of its links: an XID 144 to
+// 150 that was decoded.
+type LinkError struct {
+	GPU  Address
+	XID  int
+	Link int // -1 is none by name
+	// Root: its row asks for a reset, or the link went down by its own cause.
+	// Otherwise it only saw the far end fail.
+	Root bool
+	// Peer: the row blames the far end.
+	Peer bool
+}
+
+// Failure is what is wrong with a node's links at one moment.
+type Failure struct {
+	// Down are the links that should be up and are not, by GPU; Links is how many
+	// each GPU should have up.
+	Down  map[Address][]Wire
+	Links map[Address]int
+	// Errors are those that stand for themselves or echo.
+	Errors []LinkError
+	// NoManager: the fabric manager does not run where there are switches.
+	// NewManager: it was started anew while GPUs went on, which leaves multicast
+	// (NVLS) broken until they are reset.
+	NoManager, NewManager bool
+}
+
+// Reach is how far a failure goes and who is to blame.
+type Reach struct {
+	Extent Extent
+	// GPUs are those of this node that are to blame; none where the part that is
+	// to blame is another, or not known.
+	GPUs []Address
+	// Ends are the far ends of the links in question, where one or a few are.
+	Ends []End
+	// Root is the neighbour to blame, or the one suspected; empty for none.
+	Root string
+	// Victim: this node only sees another's fault.
+	Victim bool
+	// Sure is false where the domain would have to bear it out and does not.
+	Sure bool
+	Why  string
+}
+
+// Judge says how far a failure of this node's links reaches. Heard is what the
+// neighbours of the domain say, empty where nobody can be heard: then a switch
+// of the rack is only suspected.
+func (f Failure) Judge(t Topology, heard []Summary) Reach {
+	if r, ok := f.manager(t); ok {
+		return r
+	}
+	if r, ok := f.errors(t, heard); ok {
+		return r
+	}
+	return f.down(t, heard)
+}
+
+// manager judges the fabric manager, which is the node's own where the switches
+// are.
+func (f Failure) manager(t Topology) (Reach, bool) {
+	own := !t.MultiNode() && (t.OneBaseboard || len(t.Baseboards) > 0)
+	switch {
+	case !own:
+		return Reach{}, false
+	case f.NoManager:
+		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager does not run"}, true
+	case f.NewManager:
+		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager was started anew under running GPUs: NVLS is broken until they are reset"}, true
+	}
+	return Reach{}, false
+}
+
+// errors judges what GPUs reported: the root is to blame, not its echoes.
+func (f Failure) errors(t Topology, heard []Summary) (Reach, bool) {
+	if len(f.Errors) == 0 {
+		return Reach{}, false
+	}
+	var roots, down, all []Address
+	peer := true
+	for _, e := range f.Errors {
+		all = append(all, e.GPU)
+		if e.Root {
+			roots = append(roots, e.GPU)
+			peer = peer && e.Peer
+			if e.XID == 149 {
+				down = append(down, e.GPU)
+			}
+		}
+	}
+	roots, down, all = sorted(roots), sorted(down), sorted(all)
+	if len(down) > 0 {
+		roots = down // a link that went down outranks those that saw it
+	}
+	switch {
+	case len(roots) > 0 && peer:
+		return Reach{Extent: ExtentLink, Victim: true, Sure: true, Why: "the error blames the far end of the link"}, true
+	case len(down) == 0 && len(all) > 1 && t.OneBaseboard && !t.MultiNode():
+		return Reach{Extent: ExtentBaseboard, GPUs: all, Sure: true, Why: fmt.Sprintf("%d GPUs of one baseboard report their links at once", len(all))}, true
+	case len(roots) > 0:
+		return Reach{Extent: ExtentGPU, GPUs: roots, Sure: true, Why: "the GPU's own link failed"}, true
+	}
+	return echoed(t, heard), true
+}
+
+// echoed looks for the root of errors that only echo.
+func echoed(t Topology, heard []Summary) Reach {
+	r := Reach{Extent: ExtentGPU, Victim: true, Why: "a far end failed, and nobody claims it"}
+	if t.MultiNode() && len(heard) == 0 {
+		r.Why = "a far end failed; no neighbour is heard, the domain is unknown"
+	}
+	if i := slices.IndexFunc(heard, func(s Summary) bool { return len(s.Roots) > 0 }); i >= 0 {
+		r.Root, r.Sure, r.Why = heard[i].Node, true, "the root is on "+heard[i].Node
+	} else if i := slices.IndexFunc(heard, func(s Summary) bool { return s.Silent }); i >= 0 {
+		r.Root, r.Why = heard[i].Node, heard[i].Node+" went silent and is suspected"
+	}
+	return r
+}
+
+// down judges the links that are down.
+func (f Failure) down(t Topology, heard []Summary) Reach {
+	var gpus []Address
+	whole := true
+	for gpu, wires := range f.Down {
+		if len(wires) > 0 {
+			gpus = append(gpus, gpu)
+			whole = whole && len(wires) >= f.Links[gpu]
+		}
+	}
+	gpus = sorted(gpus)
+	every := len(gpus) > 1 && len(gpus) == len(f.Links)
+	shared := f.shared(gpus)
+	switch {
+	case every && whole:
+		return allDown(t, gpus, heard)
+	case every && len(shared) > 0:
+		return f.oneSwitch(t, gpus, shared, heard)
+	case len(gpus) == 1 && len(f.Down[gpus[0]]) == 1:
+		return Reach{Extent: ExtentLink, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "one link is down: its GPU or the far end"}
+	}
+	return Reach{Extent: ExtentGPU, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "links of the GPU are down"}
+}
+
+// allDown judges a node without any NVLink.
+func allDown(t Topology, gpus []Address, heard []Summary) Reach {
+	r := Reach{Extent: ExtentTray, GPUs: gpus, Sure: true, Why: "every GPU of the node has lost its NVLinks"}
+	switch {
+	case !t.MultiNode() && t.OneBaseboard:
+		r.Extent = ExtentBaseboard
+	case t.MultiNode() && len(heard) == 0:
+		r.Sure, r.Why = false, r.Why+"; no neighbour is heard, the domain is unknown"
+	case len(heard) > 0 && !slices.ContainsFunc(heard, func(s Summary) bool { return !s.AllDown }):
+		r.Extent, r.GPUs, r.Why = ExtentDomain, nil, "no tray of the domain has NVLink"
+	}
+	return r
+}
+
+// oneSwitch judges the same links down on every GPU. That the number is the
+// switch is likely; the neighbours make it sure.
+func (f Failure) oneSwitch(t Topology, gpus []Address, links []int, heard []Summary) Reach {
+	r := Reach{Extent: ExtentTray, Ends: f.ends(gpus), Sure: true, Why: fmt.Sprintf("link %s is down on every GPU", Numbers(links))}
+	if !t.MultiNode() {
+		r.Extent = ExtentBaseboard
+		r.Why += ": most likely a switch of the baseboard"
+		return r
+	}
+	alike := slices.ContainsFunc(heard, func(s Summary) bool {
+		return slices.ContainsFunc(links, func(n int) bool { return slices.Contains(s.Down, n) })
+	})
+	switch {
+	case alike:
+		r.Extent, r.Why = ExtentDomain, r.Why+", on neighbours as well: a switch of the rack"
+	case len(heard) > 0:
+		r.GPUs, r.Why = gpus, r.Why+" of this tray, and of no neighbour"
+	default:
+		r.Sure, r.Why = false, r.Why+": likely a switch of the rack; no neighbour is heard, the domain is unknown"
+	}
+	return r
+}
+
+// shared gives the link numbers that are down on each of the GPUs.
+func (f Failure) shared(gpus []Address) (links []int) {
+	if len(gpus) == 0 {
+		return nil
+	}
+	for _, w := range f.Down[gpus[0]] {
+		everywhere := !slices.ContainsFunc(gpus, func(g Address) bool {
+			return !slices.ContainsFunc(f.Down[g], func(o Wire) bool { return o.Link == w.Link })
+		})
+		if everywhere {
+			links = append(links, w.Link)
+		}
+	}
+	slices.Sort(links)
+	return links
+}
+
+// ends gives the far ends of the links that are down, each once.
+func (f Failure) ends(gpus []Address) []End {
+	var n Node
+	for _, g := range gpus {
+		n.GPUs = append(n.GPUs, NodeGPU{Links: f.Down[g]})
+	}
+	return n.Ends()
+}
