@@ -170,7 +170,7 @@ func (p *Plan) answer(now time.Time, d *Deed, o Outcome) {
 	if !p.asked(d.ID) {
 		return
 	}
-	check, _, why := o.of(p.state.Asking.GPUs)
+	check, _, why := o.Of(p.state.Asking.GPUs)
 	if o.Result == Aborted {
 		check = CheckAborted
 	}

@@ -256,7 +256,7 @@ func (p *Plan) stopDiag(now time.Time, why string, counts bool) {
 func (p *Plan) diagOver(now time.Time, d *Deed, o Outcome) {
 	p.record(now, d, o)
 	for _, i := range p.served(d) {
-		check, hint, why := o.of(p.diagScope(i))
+		check, hint, why := o.Of(p.diagScope(i))
 		if i.Replacement != nil {
 			i.Replacement.Checked = o.Checked
 		}
@@ -274,7 +274,7 @@ func (p *Plan) diagOver(now time.Time, d *Deed, o Outcome) {
 		}
 	}
 	kind, reason := "Normal", "DiagPassed"
-	check, _, why := o.of(d.GPUs)
+	check, _, why := o.Of(d.GPUs)
 	if check != CheckPassed {
 		kind, reason = "Warning", "Diag"+camel(string(check))
 	}
@@ -282,9 +282,9 @@ func (p *Plan) diagOver(now time.Time, d *Deed, o Outcome) {
 	p.answer(now, d, o)
 }
 
-// of gives the worst that an outcome says of some GPUs. One that it does not name
+// Of gives the worst that an outcome says of some GPUs. One that it does not name
 // was not diagnosed.
-func (o Outcome) of(ds []fault.Device) (worst Check, hint fault.Action, why string) {
+func (o Outcome) Of(ds []fault.Device) (worst Check, hint fault.Action, why string) {
 	worst = CheckPassed
 	for _, d := range ds {
 		c := Checked{Check: CheckNotRun, Why: o.Text}

@@ -27,7 +27,7 @@ func (w *world) diagnosed(d Deed) {
 	}
 	w.past = append(w.past, d.ID+" "+string(o.Result))
 	for _, i := range w.plan.served(&d) {
-		check, _, _ := o.of(w.plan.diagScope(i))
+		check, _, _ := o.Of(w.plan.diagScope(i))
 		w.confirmed[i.Verdict.ID] = check == CheckPassed && o.Result == Succeeded
 	}
 	w.hand = hand{}

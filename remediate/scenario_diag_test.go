@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
 )
 
 // The words of diagnoses, in TestScenarios:
@@ -84,4 +83,3 @@ func (s *stage) tellAnswer() {
 	}
 	s.answered = line
 }
-

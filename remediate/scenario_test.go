@@ -76,7 +76,7 @@ type stage struct {
 	repair []string
 	// answered is the answer that was last printed.
 	answered string
-	out    strings.Builder
+	out      strings.Builder
 }
 
 func play(t *testing.T, in []byte) string {

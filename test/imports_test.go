@@ -34,8 +34,8 @@ type rule struct {
 var rules = []rule{
 	{folder: "cmd", may: []string{everything}},
 	{folder: "internal/agent", may: []string{everything}},
-	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
-	{folder: "internal/repair", may: []string{"collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
+	{folder: "internal/config", may: []string{"diag", "collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
+	{folder: "internal/repair", may: []string{"diag", "collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},

@@ -98,6 +98,9 @@ type core struct {
 	// engine is how DCGM is asked, health and values what it holds at present.
 	engine         EngineStatus
 	health, values opinions
+	// diagnosis is what the last one said, progress how far that is which is under way.
+	diagnosis DiagnosisStatus
+	progress  atomic.Pointer[progress]
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
 	// readings are what the last poll says of a reset's success, verify the reset
@@ -209,7 +212,10 @@ func (c *core) take(now time.Time, m message) {
 		c.owed = append(c.owed, m.written)
 	case undone:
 		c.plan.Undone(now, m.deed)
+	case wanted:
+		c.want(now, m)
 	case over:
+		c.diagnosed(m.outcome)
 		c.witness.outcome(now, c.plan.Deed(), m.outcome)
 		c.ended(now, m.outcome)
 	case told:

@@ -25,7 +25,7 @@ type view struct {
 	note  string
 	noted bool
 	// kept are the autoscalers' annotations, whoever set them.
-	kept          map[string]string
+	kept map[string]string
 	// asks and diagAt are the annotations of diagnoses.
 	asks, diagAt  string
 	unschedulable bool
