@@ -186,22 +186,22 @@ func (p *Plan) answerWith(now time.Time, a Answer) {
 }
 
 // diagWatches gives the GPUs of which it has to be known who holds them, for a
-// diagnosis.
-func (p *Plan) diagWatches(now time.Time) []fault.Device {
-	watched := []fault.Device{}
+// diagnosis, and since when.
+func (p *Plan) diagWatches(now time.Time) (gpus []fault.Device, since time.Time) {
+	gpus = []fault.Device{}
 	for _, i := range p.state.Open {
 		if p.wantsDiag(now, i) > 0 {
-			watched = union(watched, p.diagScope(i))
+			gpus, since = union(gpus, p.diagScope(i)), later(since, later(i.Due, i.Seen))
 		}
 	}
 	if d := p.state.Deed; d != nil && d.Kind == StepDiag {
-		watched = union(watched, d.GPUs)
+		gpus = union(gpus, d.GPUs)
 	}
 	if a := p.state.Asking; a != nil {
-		watched = union(watched, a.GPUs)
+		gpus, since = union(gpus, a.GPUs), later(since, a.At)
 	}
 	if p.due(now) {
-		watched = union(watched, p.sources.GPUs)
+		gpus = union(gpus, p.sources.GPUs)
 	}
-	return watched
+	return gpus, since
 }

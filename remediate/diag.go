@@ -262,13 +262,13 @@ func (p *Plan) diagOver(now time.Time, d *Deed, o Outcome) {
 		}
 		switch {
 		case o.Result == Unavailable:
-			p.unproven(now, i, o.Text)
+			p.withoutProof(now, i, o.Text)
 		case check == CheckPassed:
 			p.passed(now, i)
 		case check == CheckFailed:
 			p.condemned(now, i, hint)
 		case check == CheckDoubtful:
-			p.unproven(now, i, why)
+			p.withoutProof(now, i, why)
 		default:
 			p.unanswered(now, i, why)
 		}
@@ -341,7 +341,7 @@ func (p *Plan) condemned(now time.Time, i *Incident, hint fault.Action) {
 // again, but not for ever.
 func (p *Plan) unanswered(now time.Time, i *Incident, why string) {
 	if i.Vain++; i.Vain >= maxDiags {
-		p.unproven(now, i, why)
+		p.withoutProof(now, i, why)
 		return
 	}
 	i.mark(now, StepDiag, Planned)
@@ -349,8 +349,8 @@ func (p *Plan) unanswered(now time.Time, i *Incident, why string) {
 	i.Pause = now.Add(p.policy.Unreachable)
 }
 
-// unproven decides what becomes of an incident that no diagnosis can be had for.
-func (p *Plan) unproven(now time.Time, i *Incident, why string) {
+// withoutProof decides what becomes of an incident that no diagnosis can be had for.
+func (p *Plan) withoutProof(now time.Time, i *Incident, why string) {
 	i.Vain = 0
 	switch {
 	case i.Replacement != nil:
