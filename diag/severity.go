@@ -1,6 +1,10 @@
 package diag
 
-import "github.com/gpuhealthd/gpuhealthd/fault"
+import (
+	"fmt"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
 
 // Severity is how bad DCGM thinks an error is; its own numbers.
 type Severity int
@@ -75,6 +79,17 @@ func (s Severity) String() string { return s.row().name }
 
 // MarshalText writes DCGM's word for it.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText has written.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for n, row := range severities {
+		if row.name == string(text) {
+			*s = Severity(n)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no severity of DCGM's", text)
+}
 
 // hint is what an error asks for.
 func (e Error) hint() fault.Action {

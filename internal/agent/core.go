@@ -215,7 +215,7 @@ func (c *core) take(now time.Time, m message) {
 	case undone:
 		c.plan.Undone(now, m.deed)
 	case wanted:
-		c.want(now, m)
+		defer c.want(now, m)()
 	case over:
 		c.diagnosed(m.outcome)
 		c.witness.outcome(now, c.plan.Deed(), m.outcome)

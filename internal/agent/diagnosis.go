@@ -64,10 +64,11 @@ func (a *Agent) Diagnose(ctx context.Context, level int, uuids []string) (id str
 // Diagnosing takes in how far a diagnosis is.
 func (a *Agent) Diagnosing(deed string, p dcgmi.Progress) { a.core.progress.Store(&progress{deed, p}) }
 
-// want asks the plan for what a person wants.
-func (c *core) want(now time.Time, m wanted) {
+// want asks the plan for what a person wants, and gives the reply that is theirs once
+// that is on disk and in the status.
+func (c *core) want(now time.Time, m wanted) (reply func()) {
 	id, err := c.plan.Diagnose(now, remediate.ByHand, m.level, m.uuids)
-	m.answer <- wish{id, err}
+	return func() { m.answer <- wish{id, err} }
 }
 
 // diagnosed keeps what a diagnosis said.
