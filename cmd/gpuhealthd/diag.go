@@ -44,7 +44,7 @@ called off. 1 and 2 as for every command.`,
 	cmd.Flags().StringSliceVar(&f.asked.GPUs, "gpu", nil, "the UUID of a GPU; may be given several times")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for the answer and show it")
 	cmd.Flags().StringVar(&f.url, "url", "http://127.0.0.1:9878", "where the daemon answers")
-	cmd.Flags().StringVar(&f.config, "config", "", "the daemon's configuration file, for where none runs")
+	cmd.Flags().StringVar(&f.config, "config", "", "run dcgmi from here where no daemon answers, as this configuration file says")
 	return cmd
 }
 
@@ -56,7 +56,7 @@ func runDiag(cmd *cobra.Command, f diagFlags) error {
 	id, err := askDiag(cmd.Context(), url, f.asked)
 	var dial *net.OpError
 	switch {
-	case errors.As(err, &dial) && dial.Op == "dial" && !cmd.Flags().Changed("url"):
+	case errors.As(err, &dial) && dial.Op == "dial" && (f.config != "" || !cmd.Flags().Changed("url")):
 		fmt.Fprintf(cmd.ErrOrStderr(), "No daemon answers at %s: dcgmi is run from here.\n", f.url)
 		return diagAlone(cmd, f)
 	case err != nil:

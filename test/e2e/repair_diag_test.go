@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -237,5 +238,27 @@ func TestADiagnosisByAnnotation(t *testing.T) {
 	}
 	if n.Spec.Unschedulable {
 		t.Error("a diagnosis that was asked for took the node out of service")
+	}
+}
+
+// TestADiagnosisWithoutADaemon is run by the command itself, and not beside work.
+func TestADiagnosisWithoutADaemon(t *testing.T) {
+	t.Parallel()
+	c := diagnosing(t)
+	c.StartReady()
+	url := c.URL()
+	c.Stop()
+	run := func(gpu int) (code int, out string) {
+		cmd := exec.Command(programs.Binary(t), "diag", "--url", url, "--config", c.ConfigPath(), "--gpu", c.GPU(gpu).UUID)
+		cmd.Env = append(os.Environ(), c.Env...)
+		text, _ := cmd.CombinedOutput() // its exit status is looked at
+		return cmd.ProcessState.ExitCode(), string(text)
+	}
+	c.hold("python3", 2, "")
+	if code, out := run(2); code != 4 || !strings.Contains(out, "python3") {
+		t.Errorf("exit status %d under work, want 4 with the holder:\n%s", code, out)
+	}
+	if code, out := run(3); code != 0 || !strings.Contains(out, "verdict") {
+		t.Errorf("exit status %d, want 0:\n%s", code, out)
 	}
 }
