@@ -24,7 +24,7 @@ import (
 type diagFlags struct {
 	url, config string
 	asked       httpd.DiagRequest
-	wait, alone bool
+	wait        bool
 }
 
 func diagCommand() *cobra.Command {

@@ -28,7 +28,7 @@ type diagnosing struct {
 	looks  *atomic.Int32
 }
 
-func (d diagnosing) Diagnose(_ context.Context, level int, gpus []string) (string, error) {
+func (d diagnosing) Diagnose(_ context.Context, _ int, gpus []string) (string, error) {
 	if len(gpus) > 1 {
 		return "", errors.New("another diagnosis is asked for already: hand-7")
 	}

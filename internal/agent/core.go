@@ -217,9 +217,10 @@ func (c *core) take(now time.Time, m message) {
 	case wanted:
 		defer c.want(now, m)()
 	case over:
-		c.diagnosed(m.outcome)
-		c.witness.outcome(now, c.plan.Deed(), m.outcome)
+		deed := c.plan.Deed()
+		c.witness.outcome(now, deed, m.outcome)
 		c.ended(now, m.outcome)
+		c.diagnosed(now, deed, m.outcome)
 	case told:
 		c.strike(m.events)
 	}

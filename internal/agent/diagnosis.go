@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/diag"
 	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -71,8 +73,8 @@ func (c *core) want(now time.Time, m wanted) (reply func()) {
 	return func() { m.answer <- wish{id, err} }
 }
 
-// diagnosed keeps what a diagnosis said.
-func (c *core) diagnosed(o remediate.Outcome) {
+// diagnosed keeps what a diagnosis said. deed was under way when it ended.
+func (c *core) diagnosed(now time.Time, deed *remediate.Deed, o remediate.Outcome) {
 	if len(o.Report) == 0 {
 		return
 	}
@@ -86,7 +88,28 @@ func (c *core) diagnosed(o remediate.Outcome) {
 		c.metrics.diagnosed(last.Level, f.Verdict)
 		c.log.Info("diagnosed", "deed", o.Deed, "gpu", f.GPU, "level", last.Level, "verdict", f.Verdict, "reasons", f.Reasons)
 	}
+	if deed != nil && deed.ID == o.Deed {
+		c.suspected(now, deed, *last)
+	}
 	c.metrics.diagSeconds.Observe(last.Took.Seconds())
+}
+
+// suspected tells the judge of the GPUs that have failed a diagnosis which was not
+// for an incident of theirs: of the others the plan draws the conclusions.
+func (c *core) suspected(now time.Time, deed *remediate.Deed, o diag.Outcome) {
+	for _, f := range o.Findings {
+		at := slices.IndexFunc(c.sources.GPUs, func(g fault.Device) bool { return g.UUID == f.GPU })
+		if f.Verdict != diag.Failed || at < 0 {
+			continue
+		}
+		served := slices.ContainsFunc(c.plan.Incidents(), func(i remediate.Incident) bool {
+			own := func(d fault.Device) bool { return d.PCI == c.sources.GPUs[at].PCI }
+			return slices.Contains(deed.Incidents, i.Verdict.ID) && slices.ContainsFunc(i.Verdict.GPUs, own)
+		})
+		if !served {
+			c.step(now, fault.Diagnosed{GPU: c.sources.GPUs[at]})
+		}
+	}
 }
 
 // showDiagnosis is the part of the status.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/diag"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
@@ -208,13 +209,18 @@ func TestADiagnosisByHandShowsItsAnswer(t *testing.T) {
 	c := diagnosing(t)
 	must(t, c.Sim.Diag().Result(c.GPU(3).UUID, "pcie", node.Finding{Status: "Fail", Code: 40, Severity: 2, Text: "links fail"}))
 	c.StartReady()
-	for gpu, want := range map[int]int{2: 0, 3: 3} {
+	for _, want := range []int{0, 3} {
+		gpu := 2 + want/3
 		cmd := exec.Command(programs.Binary(t), "diag", "--wait", "--url", c.URL(), "--gpu", c.GPU(gpu).UUID)
 		out, _ := cmd.CombinedOutput() // its exit status is looked at
 		if code := cmd.ProcessState.ExitCode(); code != want || !strings.Contains(string(out), "DCGM diagnostics level 2") {
 			t.Errorf("GPU %d: exit status %d, want %d:\n%s", gpu, code, want, out)
 		}
 	}
+	daemontest.Await(t, "level 3 has confirmed it", func() bool {
+		is := c.Status().Incidents
+		return len(is) == 1 && is[0].State == remediate.Failed && is[0].Verdict.Class == fault.DiagFailed && c.Status().Node.Diag == "fail-3"
+	})
 }
 
 // TestADiagnosisByAnnotation is taken from the Node, once, and answered there.
