@@ -31,6 +31,7 @@ const (
 	PCIeDegraded   Class = "pcie-degraded"
 	GPUCountShort  Class = "gpu-count-short"
 	GPUFailed      Class = "gpu-failed"
+	DiagFailed     Class = "diag-failed"
 	RecoveryAction Class = "recovery-action"
 	GPULost        Class = "gpu-lost"
 	GSPTimeout     Class = "gsp-timeout"
@@ -40,6 +41,7 @@ const (
 	AgentBlind     Class = "agent-blind"
 
 	FabricManagerDead Class = "fabric-manager-dead"
+	IMEXDown          Class = "imex-down"
 	LinksDown         Class = "links-down"
 	FabricUnhealthy   Class = "fabric-unhealthy"
 	NVLinkDegrading   Class = "nvlink-degrading"

@@ -15,7 +15,9 @@ const stale = time.Minute
 
 // Occupied takes in who holds the GPUs.
 func (p *Plan) Occupied(now time.Time, o Occupancy) {
-	p.occupied = &o
+	if p.occupied = &o; o.Unknown == "" {
+		p.looked = o.At
+	}
 	p.decide(now)
 }
 
@@ -24,11 +26,11 @@ func (p *Plan) Occupied(now time.Time, o Occupancy) {
 // before since counts no more: the node was closed or emptied then, or a reset
 // refused.
 func (p *Plan) Watches(now time.Time) (gpus []fault.Device, since time.Time) {
-	gpus = []fault.Device{}
+	gpus, since = p.diagWatches(now)
 	if p.policy.Mode != Repair {
 		return gpus, since
 	}
-	since = p.state.Emptied.At
+	since = later(since, p.state.Emptied.At)
 	for _, i := range p.live() {
 		rung := p.rung(now, i)
 		switch {
@@ -49,7 +51,7 @@ func (p *Plan) Watches(now time.Time) (gpus []fault.Device, since time.Time) {
 func (p *Plan) unproven(now time.Time, i *Incident) bool {
 	s, e := i.step(StepDrain), p.state.Emptied
 	return i.standing() && s != nil && s.Status == Done && p.ours(i, p.rung(now, i)) && e.covers(p.scope(i), p.whole(now, i)) &&
-		(p.occupied == nil || !p.occupied.At.After(e.At)) && now.Sub(e.At) < stale
+		(p.occupied == nil || !p.occupied.At.After(e.At)) && now.Sub(e.At) < stale && !p.refusedAt(i).After(e.At)
 }
 
 // refusedAt is when a reset that waits for its holders was refused, zero for never.

@@ -25,6 +25,10 @@ type Sources struct {
 	Blind string `json:"blind,omitempty"`
 	// Links is how the NVLinks are.
 	Links fault.LinkState `json:"links,omitempty"`
+	// Domain is the short name of the NVLink domain that the node is in, Summary what
+	// it tells that of its links; both are empty for nothing.
+	Domain  string `json:"domain,omitempty"`
+	Summary string `json:"summary,omitempty"`
 	// Store is why nothing can be written down, with the remedy; empty when it
 	// can. Nothing destructive is then asked for, or begun.
 	Store string `json:"store,omitempty"`
@@ -50,6 +54,8 @@ type Plan struct {
 	unsaved   string
 	// occupied is who holds the GPUs, by the last that was heard; nil is unknown.
 	occupied *Occupancy
+	// looked is when it was last known who holds the GPUs.
+	looked time.Time
 	// booted says that the running boot is known since the start.
 	booted bool
 }
@@ -79,6 +85,17 @@ type state struct {
 	Serial   int       `json:"serial,omitempty"`
 	Attempts []Attempt `json:"attempts,omitempty"`
 	Emptied  emptied   `json:"emptied,omitzero"`
+	// Verification is kept for the agent.
+	Verification *Verification `json:"verification,omitempty"`
+	// Asking is the diagnosis that somebody asks for, Answer what came of the last;
+	// Taken is the annotation that was heard, until it is gone.
+	Asking *Asking `json:"asking,omitempty"`
+	Answer *Answer `json:"answer,omitempty"`
+	Taken  string  `json:"taken,omitempty"`
+	// Scheduled is when the last diagnosis by the clock was due.
+	Scheduled time.Time `json:"scheduled,omitzero"`
+	// Diagnosed is what the last diagnosis said, by UUID.
+	Diagnosed map[string]Diagnosed `json:"diagnosed,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -173,8 +190,15 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		p.state.Open = append(p.state.Open, i)
 		p.tell(now, v, "Warning", "FaultDetected", told(v))
 	}
+	i.Level = max(i.Level, v.Diag)
+	if v.Closed && v.Root == "" && (i.Over != nil || p.clearing(i)) {
+		p.await(now, i, v)
+		p.share(now)
+		p.decide(now)
+		return
+	}
 	before := i.Verdict
-	i.Verdict = v
+	i.Verdict, i.Over, i.Failing = v, nil, false
 	if v.Action > fault.Reset && v.Action != before.Action {
 		i.Settling = time.Time{} // the repair has not helped, or something worse has come
 	}
@@ -188,6 +212,7 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		if before.ID != "" && before.Action != v.Action {
 			p.tell(now, v, "Warning", "VerdictChanged", told(v))
 		}
+		p.domain(now, before, v)
 	}
 	p.share(now)
 	p.decide(now)
@@ -229,7 +254,7 @@ func (p *Plan) over(now time.Time, i *Incident) {
 // one carries on.
 func (p *Plan) supersede(now time.Time, i *Incident) {
 	for _, other := range slices.Clone(p.state.Open) {
-		if other != i && other.State == Probation && overlap(other.Verdict.GPUs, i.Verdict.GPUs) {
+		if other != i && (other.State == Probation || other.awaits()) && overlap(other.Verdict.GPUs, i.Verdict.GPUs) {
 			p.end(now, other)
 		}
 	}
@@ -265,6 +290,7 @@ func (p *Plan) Node(now time.Time, o Observed) {
 		return
 	}
 	p.adopt(now, o)
+	p.annotated(now, o.Asks)
 	if p.state.UID != o.UID {
 		for _, i := range p.state.Open {
 			i.Contained, i.Seen = false, now
@@ -299,6 +325,9 @@ func (p *Plan) Node(now time.Time, o Observed) {
 func (p *Plan) release(now time.Time, i *Incident) {
 	i.Released, i.State = true, Suspect
 	i.withdraw(now)
+	if i.Over != nil {
+		i.Verdict, i.Over, i.Failing = *i.Over, nil, false
+	}
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)

@@ -42,7 +42,7 @@ read, 1 for any other error.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
 	strict(cmd)
 	return cmd
 }

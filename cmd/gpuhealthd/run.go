@@ -26,6 +26,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
+	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
@@ -59,7 +60,7 @@ func run(ctx context.Context, cfg config.Config) error {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	metrics := agent.NewMetrics(reg)
 	var a *agent.Agent
-	opts, err := options(cfg, log, metrics, func() []nvml.GPU { return a.GPUs() })
+	opts, err := options(cfg, log, metrics, func() *agent.Agent { return a })
 	if err != nil {
 		return err
 	}
@@ -93,20 +94,22 @@ func buildInfo() prometheus.Collector {
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go}}, func() float64 { return 1 })
 }
 
-// options turns the configuration into the agent's parts. gpus gives those that are
-// known, once the agent runs.
-func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus func() []nvml.GPU) (agent.Options, error) {
+// options turns the configuration into the agent's parts. a gives the agent,
+// once it runs.
+func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func() *agent.Agent) (agent.Options, error) {
+	cfg.Node, _ = nodeName(cfg.Node) // empty where it cannot be known
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
-		Policy:    cfg.Policy(),
-		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches},
+		Policy: cfg.Policy(),
+		Judge: fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches,
+			SwitchActs: cfg.Contain.RackSwitch == config.RackCordon},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Actuator:  logact.New(log),
 		Version:   version,
+		Name:      cfg.Node,
 	}
-	opts.Name, _ = nodeName(cfg.Node) // empty where it cannot be known
 	if cfg.Evidence.Keep > 0 {
 		opts.Evidence = bundles(cfg)
 	}
@@ -115,6 +118,12 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 	} else {
 		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
 			Lock: filepath.Dir(cfg.State.Path)})
+	}
+	opts.Managed = func() (bool, error) {
+		if err := host.Sees(cfg.Repair.Proc); err != nil {
+			return false, err
+		}
+		return host.FabricManager(cfg.Repair.Proc)
 	}
 	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
 		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }
@@ -130,7 +139,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		opts.Engine = dcgm.New(engine)
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
-		return opts, repairs(&opts, cfg, log, nil, gpus)
+		return opts, repairs(&opts, cfg, log, nil, a)
 	}
 	api, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
 	if err != nil {
@@ -145,7 +154,12 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		return opts, err
 	}
 	opts.Actuator, opts.Watcher = node, node
-	return opts, repairs(&opts, cfg, log, api, gpus)
+	opts.Judge.Correlate = fault.DefaultCorrelate
+	opts.Neighbours, err = kube.NewDomain(kube.Options{Name: opts.Name, Config: api, Log: log, Observe: metrics.Request})
+	if err != nil {
+		return opts, err
+	}
+	return opts, repairs(&opts, cfg, log, api, a)
 }
 
 // bundles is where evidence lies.

@@ -27,6 +27,8 @@ func TestGolden(t *testing.T) {
 		"probation":   probation(),
 		"failed":      failed(),
 		"nvl72":       nvl72(),
+		"diagnosed":   diagnosed(healthy()),
+		"condemned":   diagnosed(failed()),
 	}
 	for name, want := range wishes {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +99,8 @@ func failed() remediate.Desired {
 func nvl72() remediate.Desired {
 	want := healthy()
 	want.State, want.Fault, want.Radius = remediate.Suspect, "fabric-unhealthy", "domain"
-	want.GPUsHealthy, want.Domain = number(4), "7d3f0a9c41"
+	want.GPUsHealthy, want.Domain = number(4), "e1b4b8f53f3d"
+	want.Summary = `{"down":[4,5]}`
 	want.NVLink = remediate.Condition{Status: "False", Reason: "FabricUnhealthy", Message: "switch tray 3 does not answer"}
 	return want
 }

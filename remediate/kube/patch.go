@@ -54,16 +54,19 @@ func member(path, key string) string {
 type goal struct {
 	labels        map[string]string
 	note          string
+	summary       string
 	kept          map[string]string
 	unschedulable bool
 	tainted       bool
 	taint         string
+	asks, diagAt  string
 }
 
 // settle turns the wish into a goal for this Node, as it is now.
 func settle(have view, want remediate.Desired) (goal, error) {
 	next := remediate.Settle(want, have.observed())
-	g := goal{labels: want.Labels(), kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault}
+	g := goal{labels: want.Labels(), summary: want.Summary, kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault,
+		asks: next.Asks, diagAt: next.DiagAt}
 	if next.Note == nil {
 		return g, nil
 	}
@@ -85,8 +88,10 @@ func settle(have view, want remediate.Desired) (goal, error) {
 func specPatch(have view, to goal) []operation {
 	steps := slices.Concat(
 		cordonSteps(have, to),
+		summarySteps(have, to),
 		taintSteps(have, to),
 		labelSteps(have, to.labels),
+		diagSteps(have, to),
 	)
 	if len(steps) == 0 {
 		return nil
@@ -122,6 +127,12 @@ func cordonSteps(have view, to goal) []operation {
 	case have.unnoted:
 		all := map[string]string{remediate.NoteAnnotation: to.note}
 		maps.Copy(all, to.kept)
+		if to.summary != "" {
+			all[remediate.SummaryAnnotation] = to.summary
+		}
+		if to.diagAt != "" {
+			all[remediate.DiagAnnotation] = to.diagAt
+		}
 		steps = append(steps, add(annotationsPath, all))
 	default:
 		steps = append(steps, add(mark, to.note))
@@ -135,6 +146,20 @@ func cordonSteps(have view, to goal) []operation {
 		steps = append(steps, remove(cordonPath))
 	}
 	return steps
+}
+
+// summarySteps change what the Node tells its NVLink domain.
+func summarySteps(have view, to goal) []operation {
+	path := member(annotationsPath, remediate.SummaryAnnotation)
+	switch {
+	case have.summary == to.summary || have.unnoted && to.note != "":
+		return nil // it comes with the mark
+	case have.unnoted:
+		return []operation{test(annotationsPath, absent), add(annotationsPath, map[string]string{remediate.SummaryAnnotation: to.summary})}
+	case to.summary != "":
+		return []operation{add(path, to.summary)}
+	}
+	return []operation{test(path, have.summary), remove(path)}
 }
 
 // keepSteps change the autoscalers' annotations, which never change without the
@@ -154,6 +179,26 @@ func keepSteps(have view, want map[string]string) []operation {
 		case there && !wanted:
 			steps = append(steps, test(path, had), remove(path))
 		}
+	}
+	return steps
+}
+
+// diagSteps change the annotations of diagnoses: when the last one was, and the one
+// that asks for one, which goes as it was read or not at all.
+func diagSteps(have view, to goal) []operation {
+	var steps []operation
+	at, asks := member(annotationsPath, remediate.DiagAnnotation), member(annotationsPath, remediate.AskAnnotation)
+	switch {
+	case have.diagAt == to.diagAt || have.unnoted && to.note != "": // it came with the mark
+	case have.unnoted:
+		steps = append(steps, test(annotationsPath, absent), add(annotationsPath, map[string]string{remediate.DiagAnnotation: to.diagAt}))
+	case to.diagAt == "":
+		steps = append(steps, remove(at))
+	default:
+		steps = append(steps, add(at, to.diagAt))
+	}
+	if have.asks != "" && to.asks == "" {
+		steps = append(steps, test(asks, have.asks), remove(asks))
 	}
 	return steps
 }

@@ -24,8 +24,12 @@ type view struct {
 	// note is the mark's text; noted says that there is one, empty or not.
 	note  string
 	noted bool
+	// summary is what the Node tells its NVLink domain.
+	summary string
 	// kept are the autoscalers' annotations, whoever set them.
-	kept          map[string]string
+	kept map[string]string
+	// asks and diagAt are the annotations of diagnoses.
+	asks, diagAt  string
 	unschedulable bool
 	taints        []taint
 	conditions    map[string]condition
@@ -53,7 +57,7 @@ func ourConditions() []string {
 func ourLabels() []string {
 	return []string{
 		remediate.LabelState, remediate.LabelFault, remediate.LabelRadius,
-		remediate.LabelGPUs, remediate.LabelDomain,
+		remediate.LabelGPUs, remediate.LabelDomain, remediate.LabelDiag,
 	}
 }
 
@@ -70,6 +74,8 @@ func viewOf(node *corev1.Node) view {
 	v.offered.Capacity = count(node.Status.Capacity)
 	v.offered.Allocatable = count(node.Status.Allocatable)
 	v.note, v.noted = node.Annotations[remediate.NoteAnnotation]
+	v.summary = node.Annotations[remediate.SummaryAnnotation]
+	v.asks, v.diagAt = node.Annotations[remediate.AskAnnotation], node.Annotations[remediate.DiagAnnotation]
 	for _, key := range remediate.KeepAnnotations() {
 		if value, ok := node.Annotations[key]; ok {
 			if v.kept == nil {
@@ -138,6 +144,8 @@ func (v view) observed() remediate.Observed {
 		Tainted:       v.ourTaint() >= 0,
 		Note:          v.mark(),
 		Kept:          v.kept,
+		Asks:          v.asks,
+		DiagAt:        v.diagAt,
 		Offered:       v.offered,
 	}
 }
@@ -147,7 +155,9 @@ func (v view) observed() remediate.Observed {
 func (v view) same(other view) bool {
 	return v.uid == other.uid &&
 		v.note == other.note &&
+		v.summary == other.summary &&
 		maps.Equal(v.kept, other.kept) &&
+		v.asks == other.asks && v.diagAt == other.diagAt &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&
 		v.quarantine() == other.quarantine() &&
