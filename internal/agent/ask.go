@@ -192,6 +192,8 @@ func died(d nvml.Died) string {
 	switch {
 	case d.Symbol != "":
 		return "the driver library lacks " + d.Symbol
+	case d.Signal == "SIGKILL" || d.Signal == "SIGTERM": // no library does that
+		return "the NVML child was ended from outside: " + d.Signal
 	case d.Signal != "":
 		return "the driver library ended the child: " + d.Signal
 	}

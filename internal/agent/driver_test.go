@@ -184,6 +184,19 @@ func TestEveryGPULost(t *testing.T) {
 	})
 }
 
+// Who sends a signal is told from a library that crashes.
+func TestHowTheChildDied(t *testing.T) {
+	for signal, want := range map[string]string{
+		"SIGSEGV": "the driver library ended the child: SIGSEGV",
+		"SIGKILL": "the NVML child was ended from outside: SIGKILL",
+		"":        "the NVML child ended by itself",
+	} {
+		if got := died(nvml.Died{Exit: -1, Signal: signal}); got != want {
+			t.Errorf("%q: %q, want %q", signal, got, want)
+		}
+	}
+}
+
 // A version mismatch does not pass by itself: it is told at once.
 func TestMismatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
