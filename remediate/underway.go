@@ -80,6 +80,7 @@ func (p *Plan) Boot(now time.Time, id string) {
 		return
 	}
 	p.state.Emptied, p.occupied = emptied{}, nil
+	p.unsee(now)
 	if d := p.state.Deed; d != nil && d.Kind == StepReboot && !d.Undoing && d.BootID != id {
 		p.rebooted(now, p.conclude())
 	}

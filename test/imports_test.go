@@ -55,6 +55,8 @@ var rules = []rule{
 	{folder: "remediate/apiserver", may: []string{"remediate"}},
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
+	{folder: "remediate/slurm", may: []string{"fault", "remediate", "remediate/command"}},
+	{folder: "remediate/execact", may: []string{"remediate", "remediate/command"}},
 	{folder: "remediate/pods", may: []string{"fault", "remediate"}},
 	{folder: "remediate/holders", may: []string{"fault", "remediate"}},
 	{folder: "remediate/command", may: []string{"fault", "remediate"}},

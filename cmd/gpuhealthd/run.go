@@ -26,8 +26,6 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
-	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
-	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -103,7 +101,6 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
-		Actuator:  logact.New(log),
 		Version:   version,
 	}
 	opts.Name, _ = nodeName(cfg.Node) // empty where it cannot be known
@@ -129,22 +126,10 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		}
 		opts.Engine = dcgm.New(engine)
 	}
-	if cfg.Actuator != config.ActuatorKubernetes {
-		return opts, repairs(&opts, cfg, log, nil, gpus)
-	}
-	api, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
+	api, err := actuate(&opts, cfg)
 	if err != nil {
 		return opts, err
 	}
-	if opts.Name, err = nodeName(cfg.Node); err != nil {
-		return opts, err
-	}
-	node, err := kube.New(kube.Options{Name: opts.Name, Config: api, Log: log, Observe: metrics.Request,
-		WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)})
-	if err != nil {
-		return opts, err
-	}
-	opts.Actuator, opts.Watcher = node, node
 	return opts, repairs(&opts, cfg, log, api, gpus)
 }
 

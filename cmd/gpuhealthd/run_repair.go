@@ -18,7 +18,7 @@ import (
 // none; gpus gives those that are known once the agent runs.
 func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, gpus func() []nvml.GPU) error {
 	o := repair.Options{Log: log, Config: cfg.Repair, Node: opts.Name, API: api, Observe: opts.Metrics.Request, GPUs: gpus,
-		Self: types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}}
+		Slurm: cfg.SlurmNode(opts.Name), Self: types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}}
 	for _, child := range []any{opts.Driver, opts.Engine} {
 		if c, ok := child.(repair.Child); ok {
 			o.Children = append(o.Children, c)

@@ -21,7 +21,7 @@ func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
 		{"a number without a unit", "nvml:\n  period: 5\n", `c.yaml:2: nvml.period: "5" is not a duration; write it as 90s, 10m or 24h`},
 		{"too short", "nvml:\n  period: 10ms\n", "c.yaml:2: nvml.period: 10ms is less than 1s"},
 		{"unknown mode", "mode: fix\n", `c.yaml:1: mode: "fix" is not observe, contain or repair`},
-		{"unknown actuator", "actuator: shell\n", `c.yaml:1: actuator: "shell" is not kubernetes or log`},
+		{"unknown actuator", "actuator: shell\n", `c.yaml:1: actuator: "shell" is not kubernetes, slurm, exec or log`},
 		{"unknown level", "log:\n  level: loud\n", `c.yaml:2: log.level: "loud" is not debug, info, warn or error`},
 		{"unknown source", "kernelLog:\n  source: syslog\n", `c.yaml:2: kernelLog.source: "syslog" is not auto, kmsg, journal or both`},
 		{"no journal", "kernelLog:\n  source: both\n  journalPaths: []\n", "c.yaml:3: kernelLog.journalPaths: none, and the source is both"},
