@@ -110,8 +110,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 	if !cfg.NVML.Enabled {
 		opts.Judge.CleanPolls = 0 // nobody polls: the kernel log has the last word
 	} else {
-		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
-			Lock: filepath.Dir(cfg.State.Path)})
+		opts.Driver = nvml.New(nvmlConfig(cfg))
 	}
 	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
 		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }
@@ -131,6 +130,12 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		return opts, err
 	}
 	return opts, repairs(&opts, cfg, log, api, gpus)
+}
+
+// nvmlConfig says how the driver is asked.
+func nvmlConfig(cfg config.Config) nvml.Config {
+	return nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
+		Lock: filepath.Dir(cfg.State.Path)}
 }
 
 // bundles is where evidence lies.
