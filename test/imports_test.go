@@ -37,7 +37,7 @@ var rules = []rule{
 	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
 	{folder: "internal/repair", may: []string{"collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
-	{folder: "internal/check", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml", "internal/agent", "internal/replay"}},
+	{folder: "internal/check", may: []string{"fault", "remediate", "collector/inventory", "collector/kernlog", "collector/nvml", "internal/agent", "internal/replay"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
 	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence", "nvlink"}},
@@ -70,6 +70,7 @@ var rules = []rule{
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault", "remediate"}},
 	{folder: "test", may: []string{"test", "sim"}},
 	{folder: "test/journald"},
+	{folder: "test/slurmtest", may: []string{"test/process"}},
 	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},
 }
 

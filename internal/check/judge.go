@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -32,8 +33,8 @@ type Result struct {
 	Grade Grade `json:"result"`
 	// Source is "daemon" or "driver": whose word it is; empty where nobody answered.
 	Source string `json:"source,omitempty"`
-	// GPUs counts those that answer, Healthy those that no fault is about; nil where
-	// that is not known.
+	// GPUs counts those that answer, Healthy those of them that no fault is about for
+	// which the node leaves service; nil where that is not known.
 	GPUs     *int      `json:"gpus,omitempty"`
 	Healthy  *int      `json:"gpusHealthy,omitempty"`
 	Findings []Finding `json:"findings"`
@@ -46,26 +47,34 @@ const stale = 20 * time.Second
 
 // Judge grades what an agent says of itself and its node.
 func Judge(now time.Time, s agent.Status, which Filter) Result {
+	fs := append(unseen(s), faults(s.Incidents)...)
 	r := Result{}
 	if s.Driver.Polls > 0 && s.Driver.Blind == "" {
-		answering := 0
-		for _, g := range s.GPUs {
-			if g.Listed && !g.Lost {
-				answering++
-			}
-		}
-		r.GPUs = &answering
-		if s.Node != nil {
-			r.Healthy = s.Node.GPUsHealthy
-		}
+		r.count(s.GPUs, fs)
 	}
-	fs := append(unseen(s), faults(s.Incidents)...)
 	if age := now.Sub(s.At); age > stale {
 		fs = append(fs, Finding{Check: Driver, Grade: Unknown, Text: fmt.Sprintf("the daemon's word is %s old", age.Round(time.Second))})
 	}
 	r.Findings = which.keep(fs)
 	r.grade()
 	return r
+}
+
+// count counts the GPUs.
+func (r *Result) count(gpus []inventory.GPU, fs []Finding) {
+	answering, healthy := 0, 0
+	for _, g := range gpus {
+		if !g.Listed || g.Lost {
+			continue
+		}
+		answering++
+		if !slices.ContainsFunc(fs, func(f Finding) bool {
+			return f.Grade == Faulty && (slices.Contains(f.GPUs, g.UUID) || slices.Contains(f.GPUs, g.PCI.String()))
+		}) {
+			healthy++
+		}
+	}
+	r.GPUs, r.Healthy = &answering, &healthy
 }
 
 // Failed is the result of a check that did not come to an end.

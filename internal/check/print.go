@@ -40,8 +40,6 @@ func (r Result) gpus() string {
 		return "nothing is known to be wrong"
 	case *r.GPUs == 0:
 		return "no GPU"
-	case r.Healthy == nil:
-		return replay.Count(*r.GPUs, "GPU")
 	}
 	return fmt.Sprintf("%d of %s in order", *r.Healthy, replay.Count(*r.GPUs, "GPU"))
 }
@@ -54,10 +52,7 @@ var statuses = [...]string{Healthy: "OK", Degraded: "WARNING", Faulty: "CRITICAL
 func (r Result) Nagios() string {
 	data := fmt.Sprintf("time=%.3fs findings=%d", r.Seconds, len(r.Findings))
 	if r.GPUs != nil {
-		data += fmt.Sprintf(" gpus=%d", *r.GPUs)
-	}
-	if r.Healthy != nil {
-		data += fmt.Sprintf(" gpus_healthy=%d", *r.Healthy)
+		data += fmt.Sprintf(" gpus=%d gpus_healthy=%d", *r.GPUs, *r.Healthy)
 	}
 	return fmt.Sprintf("GPU %s - %s | %s", statuses[r.Grade], strings.ReplaceAll(r.text(), "|", "/"), data)
 }
