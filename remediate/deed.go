@@ -94,6 +94,9 @@ type Holder struct {
 	// Stuck: the process was killed and cannot end, since a thread of it waits in
 	// the kernel. A reset would wait as well; only a reboot ends it.
 	Stuck bool `json:"stuck,omitempty"`
+	// Service: it is no work, and nobody has to make it leave. It may be in the way of
+	// a reset all the same.
+	Service bool `json:"service,omitempty"`
 }
 
 // Occupancy is who holds which GPU, as far as can be known.

@@ -31,7 +31,7 @@ func (p *Plan) window(now time.Time, i *Incident) bool {
 	}
 	switch p.rung(now, i) {
 	case StepReset:
-		return p.wantsReset(now, i) && !p.rebootComes(now, i) && p.free(now, p.resetScope(i), time.Time{})
+		return p.wantsReset(now, i) && !p.rebootComes(now, i) && p.freeFor(now, i, time.Time{})
 	case StepReboot:
 		return p.whole(now, i) && p.ours(i, StepDrain) && p.idle(now, time.Time{})
 	}

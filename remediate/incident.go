@@ -98,8 +98,10 @@ type Incident struct {
 	Forceful bool `json:"forceful,omitempty"`
 	// SkipReset: who holds the GPU cannot be made to go, which only a reboot cures.
 	SkipReset bool `json:"skipReset,omitempty"`
-	// Refusals counts the resets that were refused because of a holder.
-	Refusals int `json:"refusals,omitempty"`
+	// Refusals counts the resets that were refused because of a holder, Refusers are
+	// those who were named the last time.
+	Refusals int      `json:"refusals,omitempty"`
+	Refusers []Holder `json:"refusers,omitempty"`
 	// Declined are the deeds that there is nobody here to do.
 	Declined []StepKind `json:"declined,omitempty"`
 	// Replacement is what is asked of a person once nothing else has helped.
@@ -208,5 +210,6 @@ func (i *Incident) clone() Incident {
 	c := *i
 	c.Steps = slices.Clone(i.Steps)
 	c.Declined = slices.Clone(i.Declined)
+	c.Refusers = slices.Clone(i.Refusers)
 	return c
 }

@@ -20,23 +20,52 @@ func (p *Plan) Occupied(now time.Time, o Occupancy) {
 }
 
 // Watches gives the GPUs of which it has to be known at present who holds them,
-// sorted by address; those of the whole node where a reboot is wanted.
-func (p *Plan) Watches(now time.Time) []fault.Device {
-	watched := []fault.Device{}
+// sorted by address; those of the whole node where a reboot is wanted. What was seen
+// before since counts no more: the node was closed or emptied then, or a reset
+// refused.
+func (p *Plan) Watches(now time.Time) (gpus []fault.Device, since time.Time) {
+	gpus = []fault.Device{}
 	if p.policy.Mode != Repair {
-		return watched
+		return gpus, since
 	}
+	since = p.state.Emptied.At
 	for _, i := range p.live() {
 		rung := p.rung(now, i)
 		switch {
 		case p.inRepair(now, i) || !p.ours(i, rung):
+			continue
 		case rung == StepReboot:
-			watched = union(watched, p.sources.GPUs, i.Verdict.GPUs)
+			gpus = union(gpus, p.sources.GPUs, i.Verdict.GPUs)
 		case i.Refusals <= maxRetries:
-			watched = union(watched, p.resetScope(i))
+			gpus = union(gpus, p.resetScope(i))
 		}
+		since = later(since, later(i.Seen, p.refusedAt(i)))
 	}
-	return watched
+	return gpus, since
+}
+
+// unproven says whether the GPUs of an incident were emptied just now, and nobody has
+// looked since: that they are free is the proof that ends a drain.
+func (p *Plan) unproven(now time.Time, i *Incident) bool {
+	s, e := i.step(StepDrain), p.state.Emptied
+	return i.standing() && s != nil && s.Status == Done && p.ours(i, p.rung(now, i)) && e.covers(p.scope(i), p.whole(now, i)) &&
+		(p.occupied == nil || !p.occupied.At.After(e.At)) && now.Sub(e.At) < stale
+}
+
+// refusedAt is when a reset that waits for its holders was refused, zero for never.
+func (p *Plan) refusedAt(i *Incident) time.Time {
+	if s := i.step(StepReset); s != nil && s.Status == Blocked && i.Refusals > 0 {
+		return s.Since
+	}
+	return time.Time{}
+}
+
+// freeFor is free for the GPUs that are reset for an incident. Who has kept them from
+// that before must be gone as well, be it a service, which holds up nobody else.
+func (p *Plan) freeFor(now time.Time, i *Incident, since time.Time) bool {
+	return p.free(now, p.resetScope(i), since) && !slices.ContainsFunc(p.occupied.Holders, func(h Holder) bool {
+		return h.PID != 0 && slices.ContainsFunc(i.Refusers, func(r Holder) bool { return r.PID == h.PID })
+	})
 }
 
 // free says whether nobody is known to hold any of the GPUs, by what was seen
@@ -68,12 +97,13 @@ func (p *Plan) holders(ds []fault.Device) []Holder {
 	return hs
 }
 
-// anybody gives all who hold a GPU of the node, by the last that was heard.
+// anybody gives all who hold a GPU of the node for their work, by the last that was
+// heard.
 func (p *Plan) anybody() []Holder {
 	if p.occupied == nil {
 		return nil
 	}
-	return p.occupied.Holders
+	return slices.DeleteFunc(slices.Clone(p.occupied.Holders), func(h Holder) bool { return h.Service })
 }
 
 // uuid gives a device's UUID, by the last poll where the device lacks it.

@@ -37,9 +37,7 @@ func (p *Plan) wantsReset(now time.Time, i *Incident) bool {
 // were emptied or, where nobody is made to leave, the node was closed.
 func (p *Plan) empty(now time.Time, i *Incident) (since time.Time, ok bool) {
 	closed, ok := p.cordoned(now, i)
-	if s := i.step(StepReset); s != nil && s.Status == Blocked && i.Refusals > 0 && s.Since.After(closed) {
-		closed = s.Since
-	}
+	closed = later(closed, p.refusedAt(i))
 	switch e := p.state.Emptied; {
 	case !ok || i.Verdict.Drain != fault.DrainNow || !p.ours(i, StepDrain):
 		return closed, ok
@@ -55,7 +53,7 @@ func (p *Plan) reset(now time.Time) {
 	var served []*Incident
 	for _, i := range p.live() {
 		since, ok := p.empty(now, i)
-		if ok && p.wantsReset(now, i) && !p.rebootComes(now, i) && p.free(now, p.resetScope(i), since) {
+		if ok && p.wantsReset(now, i) && !p.rebootComes(now, i) && p.freeFor(now, i, since) {
 			d.GPUs = union(d.GPUs, p.resetScope(i))
 			served = append(served, i)
 		}
@@ -111,7 +109,7 @@ func (p *Plan) resetOver(now time.Time, d *Deed, o Outcome) {
 	case Refused:
 		p.refund(d.ID, StepReset)
 		for _, i := range served {
-			i.Refusals++
+			i.Refusals, i.Refusers = i.Refusals+1, o.Holders
 			p.giveWay(now, i)
 		}
 		p.say(now, d, "Warning", "ResetRefused", "reset of "+d.where()+" refused: held by "+named(o))

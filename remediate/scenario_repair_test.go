@@ -77,7 +77,7 @@ func (s *stage) deed(n int) Deed {
 	return *d
 }
 
-// holding reads UUID=POD as far as there are such words.
+// holding reads UUID=POD as far as there are such words; outside pods it is a service.
 func holding(args []string) []Holder {
 	hs := []Holder{}
 	for _, a := range args {
@@ -85,7 +85,7 @@ func holding(args []string) []Holder {
 		if !ok {
 			break
 		}
-		hs = append(hs, Holder{GPU: uuid, PID: 4711, Process: "python3", Pod: pod})
+		hs = append(hs, Holder{GPU: uuid, PID: 4711, Process: "python3", Pod: pod, Service: pod == ""})
 	}
 	return hs
 }
@@ -96,7 +96,8 @@ func (s *stage) tellRepair() {
 	}
 	lines := []string{"deed  " + deedLine(s.plan.Deed(), s)}
 	var watched []string
-	for _, d := range s.plan.Watches(s.now) {
+	gpus, _ := s.plan.Watches(s.now)
+	for _, d := range gpus {
 		watched = append(watched, d.PCI.String())
 	}
 	lines = append(lines, "watch "+strings.Join(watched, " "))

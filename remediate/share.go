@@ -91,12 +91,20 @@ func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 }
 
 // ours says whether the agent itself sees to a step of an incident. It reboots no
-// host that it may neither empty nor reboot as it is.
+// host that it may neither empty nor reboot as it is, and resets no GPU that the
+// driver has never named.
 func (p *Plan) ours(i *Incident, k StepKind) bool {
-	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() {
+	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() || p.strange(i) {
 		return false
 	}
 	return k != StepReboot || p.ours(i, StepDrain) || p.policy.Drain.AtDeadline == Force
+}
+
+// strange says whether an incident is to be ended by a reset and is about a GPU that
+// the driver has never named: it may be a guest's, or nobody's.
+func (p *Plan) strange(i *Incident) bool {
+	return p.sources.Polled && max(i.Verdict.Action, i.Verdict.Later) == fault.Reset &&
+		slices.ContainsFunc(i.Verdict.GPUs, func(d fault.Device) bool { return p.uuid(d) == "" })
 }
 
 // means says how the agent does a thing.

@@ -63,7 +63,7 @@ func States() []StateRule {
 				{Failed, "the part has to be replaced"},
 				{Healthy, "the fault is over, as a symptom of another"},
 			}},
-		{State: Draining, Means: "the work inside the radius is made to leave",
+		{State: Draining, Means: "the work inside the radius is made to leave, and seen to have left",
 			Deadline: "repair.drain.deadline", Limit: func(p Policy) time.Duration { return p.Drain.Deadline },
 			Passed: "by repair.drain.atDeadline: wait, and tried again, or force",
 			Exits: []Exit{
@@ -131,7 +131,7 @@ func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 		return Failed
 	case p.doing(i, StepReset, StepReboot), now.Before(i.Settling):
 		return Repairing
-	case p.doing(i, StepDrain):
+	case p.doing(i, StepDrain), p.unproven(now, i):
 		return Draining
 	case i.Claimed:
 		return Quarantined

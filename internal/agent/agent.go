@@ -109,7 +109,7 @@ func New(opts Options) (*Agent, error) {
 	c.publish = func(w wishes) {
 		a.apply.want(w.node)
 		a.tell.have(w.events)
-		a.look.want(w.watches)
+		a.look.want(w.watches, w.since)
 		a.do.want(w.deed)
 	}
 	if opts.Driver != nil {

@@ -59,10 +59,12 @@ func (told) isMessage()     {}
 
 // wishes are all that the plan wants of the world at present.
 type wishes struct {
-	node    remediate.Desired
-	events  []remediate.Event
-	deed    *remediate.Deed
+	node   remediate.Desired
+	events []remediate.Event
+	deed   *remediate.Deed
+	// watches are the GPUs whose holders are to be known, by a look since a moment.
 	watches []fault.Device
+	since   time.Time
 }
 
 // core owns the judge and the plan.
@@ -272,7 +274,9 @@ func (c *core) settle(now time.Time) {
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
+		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed()}
+		w.watches, w.since = c.plan.Watches(now)
+		c.publish(w)
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
 	c.witness.deed(now, c.plan.Deed())

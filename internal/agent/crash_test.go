@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,76 +40,15 @@ func TestCrashAnywhere(t *testing.T) {
 	}
 }
 
-// crasher stands between an agent and the world, and ends all of the agent's
-// doings at its point.
-type crasher struct {
-	s  *stage
-	at int
-
-	mu      sync.Mutex
-	n       int
-	dead    bool
-	content []byte
-}
-
-// point counts a place to crash at, and says whether the agent is dead.
-func (c *crasher) point() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n++; !c.dead && c.n == c.at {
-		c.dead, c.content = true, c.s.bytesOnDisk()
-	}
-	return c.dead
-}
-
-func (c *crasher) Apply(ctx context.Context, want remediate.Desired) (remediate.Observed, error) {
-	if c.point() {
-		return remediate.Observed{}, blocks(ctx)
-	}
-	seen, err := c.s.world.Apply(ctx, want)
-	if c.point() {
-		return remediate.Observed{}, blocks(ctx)
-	}
-	return seen, err
-}
-
-func (c *crasher) Emit(ctx context.Context, e remediate.Event) error {
-	if c.point() {
-		return blocks(ctx)
-	}
-	err := c.s.world.Emit(ctx, e)
-	if c.point() {
-		return blocks(ctx)
-	}
-	return err
-}
-
-// restarted lets another agent take over, if this one is dead.
-func (c *crasher) restarted() {
-	c.mu.Lock()
-	dead, content := c.dead, c.content
-	c.mu.Unlock()
-	if !dead {
-		return
-	}
-	c.s.stop()
-	c.s.write(string(content))
-	c.s.actuator, c.s.onSave = c.s.world, func() {}
-	c.s.start()
-	c.mu.Lock()
-	c.dead, c.at = false, 0
-	c.mu.Unlock()
-}
-
 // live plays a history with a crash at a point, or none at 0. It gives the
 // outcome and how many points there were.
 func live(t *testing.T, at int) (o outcome, points int) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		c := &crasher{s: s, at: at}
+		c := &crasher{s: s, at: []int{at}}
 		s.actuator, s.onSave = c, func() { c.point() }
 		s.start()
-		for _, happens := range history(s) {
+		for _, happens := range containment(s) {
 			c.restarted()
 			happens()
 		}
@@ -124,9 +61,9 @@ func live(t *testing.T, at int) (o outcome, points int) {
 	return o, points
 }
 
-// history is a program's fault, a memory error that is repaired, and a GPU that
+// containment is a program's fault, a memory error that is repaired, and a GPU that
 // falls off the bus while the node is on probation, and comes back.
-func history(s *stage) []func() {
+func containment(s *stage) []func() {
 	hear := func(texts ...string) func() { return func() { s.hear(texts...) } }
 	lost := func(g *nvml.GPU) { g.Lost = g.Index == 5 }
 	var steps []func()

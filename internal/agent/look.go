@@ -33,19 +33,21 @@ type looker struct {
 	occupant Occupant
 	wake     chan struct{}
 
-	mu   sync.Mutex
-	gpus []fault.Device
+	mu    sync.Mutex
+	gpus  []fault.Device
+	since time.Time
 }
 
 func newLooker(opts Options, c *core) *looker {
 	return &looker{core: c, occupant: opts.Occupant, wake: make(chan struct{}, 1)}
 }
 
-// want takes the GPUs to be looked at; none ends it.
-func (l *looker) want(gpus []fault.Device) {
+// want takes the GPUs to be looked at, at once where the last look was before since;
+// none ends it.
+func (l *looker) want(gpus []fault.Device, since time.Time) {
 	l.mu.Lock()
-	news := !slices.Equal(l.gpus, gpus)
-	l.gpus = gpus
+	news := !slices.Equal(l.gpus, gpus) || since.After(l.since)
+	l.gpus, l.since = gpus, since
 	l.mu.Unlock()
 	if !news {
 		return

@@ -16,7 +16,7 @@ import (
 
 // onDisk reads what the store's file holds at this moment, through a copy.
 func (s *stage) onDisk() store.Snapshot {
-	path := filepath.Join(s.t.TempDir(), "copy.db")
+	path := filepath.Join(s.dir, "copy.db")
 	if err := os.WriteFile(path, s.bytesOnDisk(), 0o600); err != nil {
 		s.t.Fatal(err)
 	}

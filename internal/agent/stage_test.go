@@ -34,6 +34,8 @@ type stage struct {
 	archive Archive
 	// onSave runs before and after a snapshot is saved.
 	onSave func()
+	// adjust changes what the agent is made of.
+	adjust func(*Options)
 
 	*Agent
 	disk    *failing
@@ -49,9 +51,13 @@ const (
 	probation = 20 * time.Second
 )
 
-func newStage(t testing.TB) *stage {
-	s := &stage{t: t, dir: memoryDir(t), log: newBootLog("11111111-boot"), world: newWorld(), logs: slog.DiscardHandler}
+func newStage(t testing.TB) *stage { return newStageIn(t, memoryDir(t)) }
+
+// newStageIn is a stage that keeps its files in a folder, for one after it too.
+func newStageIn(t testing.TB, dir string) *stage {
+	s := &stage{t: t, dir: dir, log: newBootLog("11111111-boot"), world: newWorld(), logs: slog.DiscardHandler}
 	s.actuator, s.onSave = s.world, func() {}
+	s.adjust = func(*Options) {}
 	s.archive = evidence.NewDir(filepath.Join(s.dir, "evidence"), evidence.Limits{Keep: 64, MaxBytes: 32 << 20})
 	s.boot("11111111-boot")
 	return s
@@ -79,7 +85,7 @@ func (s *stage) statePath() string { return filepath.Join(s.dir, "state.db") }
 func (s *stage) options() Options {
 	s.metrics = prometheus.NewRegistry()
 	s.driver = &driver{reports: make(chan nvml.Report)}
-	return Options{
+	o := Options{
 		Log: slog.New(s.logs), Metrics: NewMetrics(s.metrics),
 		Policy:    remediate.Policy{Mode: remediate.Contain, Probation: probation},
 		Judge:     fault.Config{CleanPolls: 3, Fresh: 2 * period},
@@ -93,6 +99,8 @@ func (s *stage) options() Options {
 		Name:      "node-1",
 		Slots:     map[xidparse.PCI]string{mustPCI(address(2)): "7"},
 	}
+	s.adjust(&o)
+	return o
 }
 
 // make builds an agent that does not run yet.

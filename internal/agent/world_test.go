@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,6 +98,19 @@ func (w *world) told() []string {
 		keys = append(keys, e.Key)
 	}
 	return keys
+}
+
+// said says whether an event of some kind has been told.
+func (w *world) said(reason string) bool {
+	return slices.ContainsFunc(w.told(), func(key string) bool { return strings.HasSuffix(key, "/"+reason) })
+}
+
+// uncordon is an administrator's.
+func (w *world) uncordon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.node.Unschedulable = false
+	w.history = append(w.history, "uncordoned by hand")
 }
 
 var errAway = errors.New("the API server is away")

@@ -35,10 +35,11 @@ func (b bare) Occupancy(context.Context) remediate.Occupancy {
 		gpus = append(gpus, g.GPU)
 	}
 	found := b.scan(gpus)
-	found.Processes = slices.DeleteFunc(found.Processes, func(proc holders.Process) bool {
-		return slices.Contains(b.Config.Services, proc.Name)
-	})
-	return remediate.Occupancy{At: at, Holders: found.Holders(noPod), Unknown: found.Unknown}
+	seen := remediate.Occupancy{At: at, Holders: found.Holders(noPod), Unknown: found.Unknown}
+	for n := range seen.Holders {
+		seen.Holders[n].Service = slices.Contains(b.Config.Services, seen.Holders[n].Process)
+	}
+	return seen
 }
 
 // processes are those that keep GPUs from being reset, services and all.

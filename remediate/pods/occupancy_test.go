@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The workloads hold GPUs, whether they use them or not; services and pods that
-// have ended do not, unless a process is left.
+// The workloads hold GPUs, whether they use them or not, and so do services, which
+// are told apart; pods that have ended do not, unless a process is left.
 func TestOccupancy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -36,15 +36,17 @@ func TestOccupancy(t *testing.T) {
 	}
 	var got []string
 	for _, h := range occupancy.Holders {
-		got = append(got, fmt.Sprintf("%s %s %s %t", h.GPU, strings.TrimPrefix(h.Pod, b.name+"/"), h.Process, h.PID != 0))
+		got = append(got, fmt.Sprintf("%s %s %s %t %t", h.GPU, strings.TrimPrefix(h.Pod, b.name+"/"), h.Process, h.PID != 0, h.Service))
 	}
 	slices.Sort(got)
 	want := []string{
-		"GPU-0 busy sleep true",
-		"GPU-1 busy  false",
-		"GPU-1 idle  false",
-		"GPU-2 lingers sleep true",
-		"GPU-3  sleep true",
+		"GPU-0 busy sleep true false",
+		"GPU-1 busy  false false",
+		"GPU-1 idle  false false",
+		"GPU-2  sleep true true",
+		"GPU-2 exporter sleep true true",
+		"GPU-2 lingers sleep true false",
+		"GPU-3  sleep true false",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)

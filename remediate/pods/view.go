@@ -115,7 +115,7 @@ func (v *view) holders(gpus []string) (workloads, services []remediate.Holder) {
 			if pod != nil {
 				h.Pod = nameOf(pod).String()
 			}
-			if process.PodUID == "" || pod != nil && v.service(pod) && !v.given(pod, []string{gpu}) {
+			if h.Service = process.PodUID == "" || pod != nil && v.service(pod) && !v.given(pod, []string{gpu}); h.Service {
 				services = append(services, h)
 			} else {
 				workloads = append(workloads, h)
@@ -141,10 +141,10 @@ func (v *view) idle(gpus []string, busy []remediate.Holder) (idle []remediate.Ho
 	return idle
 }
 
-// Occupancy says who holds the GPUs of the node: the workloads, so that none is
-// left when a drain has nothing to do. A holder without a process is a pod that was
-// given a GPU and does not use it; a reset would not mind it, and has its own look
-// at the processes.
+// Occupancy says who holds the GPUs of the node: the workloads, of whom none is
+// left when a drain has nothing to do, and the services. A holder without a process
+// is a pod that was given a GPU and does not use it; a reset would not mind it, and
+// has its own look at the processes.
 func (p *Pods) Occupancy(ctx context.Context) remediate.Occupancy {
 	at := time.Now()
 	gpus := inventory(p.options.GPUs())
@@ -153,6 +153,6 @@ func (p *Pods) Occupancy(ctx context.Context) remediate.Occupancy {
 	if err != nil {
 		return remediate.Occupancy{At: at, Unknown: err.Error()}
 	}
-	workloads, _ := v.holders(all)
-	return remediate.Occupancy{At: at, Holders: workloads, Unknown: join(v.unknown)}
+	workloads, services := v.holders(all)
+	return remediate.Occupancy{At: at, Holders: append(workloads, services...), Unknown: join(v.unknown)}
 }

@@ -19,24 +19,40 @@ func Account() types.NamespacedName {
 	return types.NamespacedName{Namespace: "gpuhealthd", Name: "gpuhealthd"}
 }
 
-// Deploy applies deploy/ as an operator would, and returns when the account has
-// its rights.
+// Deploy applies deploy/daemonset.yaml as an operator would, and returns when the
+// account has its rights.
 func (p *Programs) Deploy(t testing.TB, cluster *kubetest.Cluster) {
 	t.Helper()
+	p.apply(t, cluster, "daemonset.yaml",
+		authorizationv1.ResourceAttributes{Verb: "watch", Resource: "nodes"},
+		authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes"},
+		authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes", Subresource: "status"},
+		authorizationv1.ResourceAttributes{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: metav1.NamespaceDefault},
+	)
+}
+
+// DeployRepair adds deploy/repair.yaml to what Deploy has applied.
+func (p *Programs) DeployRepair(t testing.TB, cluster *kubetest.Cluster) {
+	t.Helper()
+	p.apply(t, cluster, "repair.yaml",
+		authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"},
+		authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"},
+		authorizationv1.ResourceAttributes{Verb: "create", Group: "events.k8s.io", Resource: "events"},
+	)
+}
+
+// apply applies a manifest of deploy/, and returns when the account has the rights.
+func (p *Programs) apply(t testing.TB, cluster *kubetest.Cluster, name string, rights ...authorizationv1.ResourceAttributes) {
+	t.Helper()
 	p.get(t)
-	manifest, err := os.ReadFile(filepath.Join(p.root, "deploy", "daemonset.yaml"))
+	manifest, err := os.ReadFile(filepath.Join(p.root, "deploy", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cluster.Apply(t.Context(), manifest); err != nil {
 		t.Fatal(err)
 	}
-	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "watch", Resource: "nodes"},
-		{Verb: "patch", Resource: "nodes"},
-		{Verb: "patch", Resource: "nodes", Subresource: "status"},
-		{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: metav1.NamespaceDefault},
-	} {
+	for _, right := range rights {
 		cluster.AwaitAllowed(t, Account(), right)
 	}
 }

@@ -118,6 +118,14 @@ func (d *Daemon) ended() bool {
 	}
 }
 
+// AwaitKilled returns when somebody else has killed the daemon, which can then be
+// started again.
+func (d *Daemon) AwaitKilled() {
+	d.t.Helper()
+	Await(d.t, "the daemon is killed", d.ended)
+	d.bury()
+}
+
 // Kill ends the daemon with SIGKILL, if it runs.
 func (d *Daemon) Kill() {
 	if d.process == nil {

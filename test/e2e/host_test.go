@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -34,7 +36,8 @@ func onCluster(t *testing.T, cluster *kubetest.Cluster) *host {
 func withAccount(t *testing.T, cluster *kubetest.Cluster, account types.NamespacedName) *host {
 	t.Helper()
 	h := &host{t: t, Daemon: programs.New(t)}
-	h.name = strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name()))
+	// What a test leaves in the API, such as its events, is not the next run's.
+	h.name = fmt.Sprintf("%s-%x", strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name())), rand.Uint32())
 	h.admin = kubernetes.NewForConfigOrDie(cluster.Admin())
 	h.OnCluster(cluster, h.name, account)
 	return h
