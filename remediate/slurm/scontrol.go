@@ -68,6 +68,9 @@ func (c Config) call(ctx context.Context, args ...string) (string, error) {
 	defer cancel()
 	argv := append(append([]string{}, c.Scontrol...), args...)
 	r, err := command.Run(ctx, argv, nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "", fmt.Errorf("node %s: scontrol %s: slurmctld has not answered in time: %w", c.Node, args[0], err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("node %s: scontrol %s: %w", c.Node, args[0], err)
 	}

@@ -98,7 +98,7 @@ func (s *Slurm) configure(more []string) {
 		"StateSaveLocation=" + s.path("state"), "SlurmdSpoolDir=" + s.path("spool"),
 		"SlurmctldPidFile=" + s.path("slurmctld.pid"), "SlurmdPidFile=" + s.path("slurmd.pid"),
 		"ProctrackType=proctrack/pgid", "TaskPlugin=task/none", "MpiDefault=none",
-		"SelectType=select/cons_tres", "ReturnToService=1", "RebootProgram=" + s.path("reboot.sh"),
+		"SelectType=select/cons_tres", "MessageTimeout=3", "ReturnToService=1", "RebootProgram=" + s.path("reboot.sh"),
 		"NodeName=" + Node + " NodeHostname=" + host + " NodeAddr=127.0.0.1 CPUs=2 RealMemory=100 State=UNKNOWN",
 		"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
 	}, more...)
