@@ -17,10 +17,13 @@ const (
 	look = 20 * time.Millisecond
 	// calm is how long the kernel log must not have grown to count as read.
 	calm = 40 * time.Millisecond
+	// polls is how often the driver is asked, at once: for some faults the judge wants
+	// to see them twice.
+	polls = 2
 )
 
 // Once runs an agent until it has read the kernel log of this boot and the driver
-// has answered once, or is known not to. The options must be those of an agent that
+// has answered, or is known not to. The options must be those of an agent that
 // changes nothing. When ctx is done before, it is an error that says what was waited
 // for. A driver child that is stuck in the kernel is left behind.
 func Once(ctx context.Context, opts agent.Options) (agent.Status, error) {
@@ -83,8 +86,11 @@ func (d *asker) follow(ctx context.Context, a *agent.Agent, start kernlog.Hearin
 				log.told = true
 				close(d.read)
 			}
-			if !s.Driver.Enabled || s.Driver.Polls > 0 || s.Driver.Blind != "" {
+			if !s.Driver.Enabled || s.Driver.Polls >= polls || s.Driver.Blind != "" {
 				return s, nil
+			}
+			if s.Driver.Polls > 0 {
+				d.Poll()
 			}
 		}
 		if h := d.hung.Load(); h != nil && s.Driver.Polls == 0 {

@@ -3,6 +3,7 @@
 package slurm
 
 import (
+	"flag"
 	"os"
 	"testing"
 	"time"
@@ -16,6 +17,12 @@ import (
 var programs daemontest.Programs
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait much and compute little, so that more of them than there are
+	// processors run at once.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
 	defer programs.Remove()
 	m.Run()
 }
@@ -45,10 +52,14 @@ func onSlurm(t *testing.T) *host {
 // sicken gives a GPU an uncontained memory error, which its driver wants reset.
 func (h *host) sicken(gpu int) {
 	h.t.Helper()
-	g := h.GPU(gpu)
-	h.Must(h.Sim.Recovery(g.UUID, 1))
-	h.Say(daemontest.XID(g.PCI, daemontest.Uncontained))
-	h.Say(daemontest.XID(g.PCI, daemontest.ResetWanted))
+	sicken(h.Daemon, gpu)
+}
+
+func sicken(d *daemontest.Daemon, gpu int) {
+	g := d.GPU(gpu)
+	d.Must(d.Sim.Recovery(g.UUID, 1))
+	d.Say(daemontest.XID(g.PCI, daemontest.Uncontained))
+	d.Say(daemontest.XID(g.PCI, daemontest.ResetWanted))
 }
 
 // heal is what a reset of that GPU looks like.

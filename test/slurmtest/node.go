@@ -11,13 +11,11 @@ import (
 
 // Show is what scontrol shows of the node, or its error.
 func (s *Slurm) Show() string {
-	cmd := exec.Command("scontrol", "show", "node", Node)
-	cmd.Env = append(os.Environ(), s.Env()...)
-	out, err := cmd.CombinedOutput()
+	out, err := s.Run("scontrol", "show", "node", Node)
 	if err != nil {
-		return string(out) + err.Error()
+		return out + err.Error()
 	}
-	return string(out)
+	return out
 }
 
 var (
@@ -71,4 +69,12 @@ func (s *Slurm) Job(name, script string) *process.Process {
 		return err == nil
 	})
 	return job
+}
+
+// Run runs a client of the cluster.
+func (s *Slurm) Run(argv ...string) (output string, err error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), s.Env()...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }

@@ -33,9 +33,8 @@ type Slurm struct {
 	munge, controller, daemon *process.Process
 }
 
-// New prepares a cluster and starts munge alone; the lines are added to slurm.conf.
-// The test is skipped where the packages are missing, or where it is not root's.
-func New(t testing.TB, lines ...string) *Slurm {
+// New prepares a cluster and starts munge alone. The test is skipped where the packages are missing, or where it is not root's.
+func New(t testing.TB) *Slurm {
 	t.Helper()
 	for _, program := range []string{"munged", "slurmctld", "slurmd", "scontrol", "srun"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -49,7 +48,7 @@ func New(t testing.TB, lines ...string) *Slurm {
 	s.Rebooted = s.path("rebooted")
 	t.Cleanup(s.stop)
 	s.write("reboot.sh", "#!/bin/sh\ntouch "+s.Rebooted+"\n", 0o755)
-	s.configure(lines)
+	s.configure()
 	s.startMunge()
 	return s
 }
@@ -86,23 +85,30 @@ func (s *Slurm) write(name, text string, mode os.FileMode) {
 	s.must(os.WriteFile(s.path(name), []byte(text), mode))
 }
 
-func (s *Slurm) configure(more []string) {
+func (s *Slurm) configure() {
 	s.t.Helper()
 	host, err := os.Hostname()
 	s.must(err)
 	host, _, _ = strings.Cut(host, ".")
-	lines := append([]string{
-		"ClusterName=test", "SlurmctldHost=" + host + "(127.0.0.1)", "SlurmUser=root",
-		"SlurmctldPort=" + s.port(), "SlurmdPort=" + s.port(),
-		"AuthType=auth/munge", "AuthInfo=socket=" + s.path("munge/socket"), "CredType=cred/munge",
-		"StateSaveLocation=" + s.path("state"), "SlurmdSpoolDir=" + s.path("spool"),
-		"SlurmctldPidFile=" + s.path("slurmctld.pid"), "SlurmdPidFile=" + s.path("slurmd.pid"),
+	s.write("slurm.conf", "", 0o644)
+	s.Configure(
+		"ClusterName=test", "SlurmctldHost="+host+"(127.0.0.1)", "SlurmUser=root",
+		"SlurmctldPort="+s.port(), "SlurmdPort="+s.port(),
+		"AuthType=auth/munge", "AuthInfo=socket="+s.path("munge/socket"), "CredType=cred/munge",
+		"StateSaveLocation="+s.path("state"), "SlurmdSpoolDir="+s.path("spool"),
+		"SlurmctldPidFile="+s.path("slurmctld.pid"), "SlurmdPidFile="+s.path("slurmd.pid"),
 		"ProctrackType=proctrack/pgid", "TaskPlugin=task/none", "MpiDefault=none",
-		"SelectType=select/cons_tres", "MessageTimeout=3", "ReturnToService=1", "RebootProgram=" + s.path("reboot.sh"),
-		"NodeName=" + Node + " NodeHostname=" + host + " NodeAddr=127.0.0.1 CPUs=2 RealMemory=100 State=UNKNOWN",
-		"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
-	}, more...)
-	s.write("slurm.conf", strings.Join(lines, "\n")+"\n", 0o644)
+		"SelectType=select/cons_tres", "MessageTimeout=3", "ReturnToService=1", "RebootProgram="+s.path("reboot.sh"),
+		"NodeName="+Node+" NodeHostname="+host+" NodeAddr=127.0.0.1 CPUs=2 RealMemory=100 State=UNKNOWN",
+		"PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
+}
+
+// Configure adds lines to slurm.conf, before anything is started.
+func (s *Slurm) Configure(lines ...string) {
+	s.t.Helper()
+	text, err := os.ReadFile(s.path("slurm.conf"))
+	s.must(err)
+	s.write("slurm.conf", string(text)+strings.Join(lines, "\n")+"\n", 0o644)
 }
 
 // port is free at the moment.
@@ -198,9 +204,7 @@ func (s *Slurm) await(what string, yes func() bool) {
 }
 
 func (s *Slurm) call(argv ...string) error {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), s.Env()...)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := s.Run(argv...); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, out)
 	}
 	return nil
