@@ -57,7 +57,7 @@ func (a *Actuator) Apply(ctx context.Context, want remediate.Desired) (remediate
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	have, err := read(a.config.Path)
-	if err != nil {
+	if err != nil && !want.Quarantine { // a damaged memory keeps no sick node in service
 		return remediate.Observed{}, err
 	}
 	switch {
