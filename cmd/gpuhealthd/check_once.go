@@ -43,8 +43,9 @@ func (c checking) observing(memory string) config.Config {
 	cfg.Mode, cfg.Actuator = remediate.Observe, config.ActuatorLog
 	cfg.DCGM.Enabled, cfg.Evidence.Keep = false, 0
 	cfg.State.Path = filepath.Join(memory, "state.db")
-	// A call that hangs must be known before the deadline.
+	// A call that hangs must be known before the deadline; the child looks once a period.
 	cfg.NVML.Deadline = min(cfg.NVML.Deadline, config.Duration(c.deadline/2))
+	cfg.NVML.Period = min(cfg.NVML.Period, config.Duration(c.deadline/4))
 	return cfg
 }
 

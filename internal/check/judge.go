@@ -49,7 +49,7 @@ const stale = 20 * time.Second
 func Judge(now time.Time, s agent.Status, which Filter) Result {
 	fs := append(unseen(s), faults(s.Incidents)...)
 	r := Result{}
-	if s.Driver.Polls > 0 && s.Driver.Blind == "" {
+	if s.Driver.Gpuless || s.Driver.Polls > 0 && s.Driver.Blind == "" {
 		r.count(s.GPUs, fs)
 	}
 	if age := now.Sub(s.At); age > stale {

@@ -70,7 +70,7 @@ func TestJudge(t *testing.T) {
 		"blind and faulty":               {blind(node(incident(fault.XID79, fault.Reboot)), "x"), "", "", "faulty: xid-79 on GPU-b: why (b-1); driver: x"},
 		"deaf":                           {deaf, "", "", "unknown: kernel-log: kernel log: permission denied"},
 		"deaf, and that is skipped":      {deaf, "", "kernel-log", "healthy: 2 of 2 GPUs in order"},
-		"no GPU":                         {gpuless, "", "", "healthy: nothing is known to be wrong"},
+		"no GPU":                         {gpuless, "", "", "healthy: no GPU"},
 		"starting":                       {starting, "", "", "unknown: driver: has not answered"},
 		"a call hangs":                   {stuck, "", "", "unknown: driver: nvmlDeviceGetName on GPU-b does not return"},
 		"a daemon that sleeps":           {asleep, "", "", "unknown: driver: the daemon's word is 1m0s old"},

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +66,8 @@ func (d *asker) Run(ctx context.Context, out func(nvml.Report)) error {
 	case <-d.read:
 	}
 	return d.Driver.Run(ctx, func(r nvml.Report) {
-		if r.Kind == nvml.KindHung {
+		// One that hangs on a GPU is among those of the poll that follows.
+		if r.Kind == nvml.KindHung && r.Hung.Index == nil {
 			d.hung.Store(r.Hung)
 		}
 		out(r)
@@ -94,7 +94,10 @@ func (d *asker) follow(ctx context.Context, a *agent.Agent, start kernlog.Hearin
 			}
 		}
 		if h := d.hung.Load(); h != nil && s.Driver.Polls == 0 {
-			s.Driver.Blind = hangs(*h)
+			s.Driver.Blind = h.Child
+			if h.Child == "" {
+				s.Driver.Blind = h.Call + " does not return"
+			}
 			return s, nil
 		}
 		select {
@@ -106,19 +109,6 @@ func (d *asker) follow(ctx context.Context, a *agent.Agent, start kernlog.Hearin
 			return s, errors.New("the driver has not answered in time")
 		}
 	}
-}
-
-// hangs says which call does not return.
-func hangs(h nvml.Hung) string {
-	switch {
-	case h.Child != "":
-		return h.Child
-	case h.UUID != "":
-		return h.Call + " on " + h.UUID + " does not return"
-	case h.Index != nil:
-		return fmt.Sprintf("%s on GPU %d does not return", h.Call, *h.Index)
-	}
-	return h.Call + " does not return"
 }
 
 // reading knows when the log of this boot has been read.
