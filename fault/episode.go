@@ -39,7 +39,8 @@ type episode struct {
 	Memory uint16
 	// Instance is the MIG GPU instance, or xidparse.Absent.
 	Instance int
-	// Links counts XID 74 by link; Triage is the strongest triage so far.
+	// Links counts XID 74, and NVLink 5 errors that ask for a reset, by link; -1 is
+	// no link by name. Triage is the strongest triage so far.
 	Links  map[int]int
 	Triage *nvlink.Triage74
 	// Link5 is the strongest line of an NVLink 5 error so far.
@@ -50,6 +51,13 @@ type episode struct {
 	Detail []string `json:",omitempty"`
 	Reach  Radius   `json:",omitempty"`
 	Held   bool     `json:",omitempty"`
+	// Begun is when its window began, in which others say what they see of it;
+	// Weighed says that this is over. Faded: it only echoed, and has been quiet.
+	Begun   time.Time `json:",omitzero"`
+	Weighed bool      `json:",omitempty"`
+	Faded   bool      `json:",omitempty"`
+	// Anew says that a fabric manager runs again, under GPUs that went on without.
+	Anew bool `json:",omitempty"`
 	// Severity is the worst that a switch has said of its error.
 	Severity xidparse.Severity
 	// Suspicion says why programs' faults point to the GPU, empty when they do
@@ -92,11 +100,12 @@ type mark struct {
 	triage                 nvlink.Triage74
 	severity               xidparse.Severity
 	link5                  link5
+	links                  int
 }
 
 func (e *episode) mark() mark {
 	m := mark{confirmed: e.Confirmed, cured: !e.Cured.IsZero(), echo: e.Root != nil, memory: e.Memory, instance: e.Instance,
-		severity: e.Severity, suspicion: e.Suspicion, askers: len(e.Askers)}
+		severity: e.Severity, suspicion: e.Suspicion, askers: len(e.Askers), links: len(e.Links)}
 	if e.Triage != nil {
 		m.triage = *e.Triage
 	}
@@ -136,15 +145,20 @@ func (e *episode) explain(text string) {
 // remember folds a memory report into the episode.
 func (e *episode) remember(m ecc.Memory) { e.Memory = ecc.FromBits(e.Memory).Merge(m).Bits() }
 
-// link counts an XID 74 and keeps the strongest triage that acts: a harmless
-// bit acts once its link has shown it often enough.
-func (e *episode) link(ev xidparse.Event) {
+// count counts an error of a link.
+func (e *episode) count(link int) {
 	if e.Links == nil {
 		e.Links = map[int]int{}
 	}
-	if len(e.Links) < maxLinks || e.Links[ev.Link] > 0 {
-		e.Links[ev.Link]++
+	if len(e.Links) < maxLinks || e.Links[link] > 0 {
+		e.Links[link]++
 	}
+}
+
+// link counts an XID 74 and keeps the strongest triage that acts: a harmless
+// bit acts once its link has shown it often enough.
+func (e *episode) link(ev xidparse.Event) {
+	e.count(ev.Link)
 	t := nvlink.Triage74{Result: nvlink.Unknown, Times: 1, Reason: "the line has no registers"}
 	if regs, n := ev.Registers(); n > 0 {
 		t = nvlink.Triage(regs)

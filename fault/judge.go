@@ -37,6 +37,12 @@ type Config struct {
 	// Switches is what the site calls the switch that a link of each number leads
 	// to; nobody else knows.
 	Switches map[int]string
+	// Correlate is how long the neighbours in an NVLink domain are given to say what
+	// they see of a fault before anybody is blamed for it; 0 where none can be heard.
+	Correlate time.Duration
+	// SwitchActs takes a tray out of service for a switch of its rack, which is
+	// every tray's and is else held.
+	SwitchActs bool
 	// RepeatWindow is how long an ended episode makes the next one a repeat.
 	RepeatWindow time.Duration
 }
@@ -77,6 +83,14 @@ type Judge struct {
 	reported *nvlink.Topology
 	// switchless says that the fabric manager found no switch, in its present life.
 	switchless bool
+	// domain is what the neighbours in the NVLink domain say, nil while none is
+	// heard; root is the one that has claimed the fault which is open.
+	domain []nvlink.Summary
+	root   string
+	// managed says that a fabric manager was seen at work on this node.
+	managed bool
+	// imexDead says that IMEX has failed, and was not started again.
+	imexDead bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -158,6 +172,10 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.repaired(now, f)
 	case Service:
 		j.service(now, f.Event)
+	case Neighbours:
+		j.neighbours(f)
+	case Manager:
+		j.manager(now, f)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}
@@ -237,7 +255,9 @@ func (j *Judge) Devices() []Device {
 // the verdicts that have changed.
 func (j *Judge) settle(now time.Time) []Verdict {
 	j.dirty = false
+	j.weigh(now)
 	j.gather()
+	j.blame()
 	var vs []Verdict
 	var over []*episode
 	for _, e := range j.ordered() {
@@ -320,7 +340,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 	if e := j.open[k]; e != nil {
 		return e
 	}
-	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Instance: xidparse.Absent}
+	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Begun: now, Instance: xidparse.Absent}
 	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
 		e.Repeat = true
 	}

@@ -50,6 +50,7 @@ func (j *Judge) fault(now time.Time, o Observation, c Class) {
 	c = j.bounded(ev.PCI, c)
 	e := j.episode(now, ev.PCI, c, o)
 	fresh, before := e.Count == 0, e.mark()
+	j.again(now, e)
 	e.add(now, ev.Message)
 	e.Asked = j.asks(ev.PCI)
 	e.Confirmed = e.Confirmed || !o.Backlog || j.confirms(e)

@@ -57,7 +57,11 @@ func readLink5(ev xidparse.Event, driverMajor int) *link5 {
 
 // link5 keeps the strongest of an episode's lines.
 func (e *episode) link5(ev xidparse.Event, driverMajor int) {
-	if l := readLink5(ev, driverMajor); e.Link5 == nil || l.Action > e.Link5.Action {
+	l := readLink5(ev, driverMajor)
+	if l.Action >= Reset {
+		e.count(ev.Link)
+	}
+	if e.Link5 == nil || l.Action > e.Link5.Action {
 		e.Link5 = l
 	}
 }

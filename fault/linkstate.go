@@ -16,17 +16,18 @@ type links struct {
 	// Was has a bit for each link that was up once: a peer is expected there.
 	Was uint64 `json:",omitempty"`
 	// Domain says that the GPU was in an NVLink domain once.
-	Domain bool   `json:",omitempty"`
-	Trends trends `json:",omitempty"`
+	Domain bool `json:",omitempty"`
+	// Expected is how many links should be up, by the last reading.
+	Expected int    `json:",omitempty"`
+	Trends   trends `json:",omitempty"`
 
 	// state and fabric tell what lasts from what is on its way. They begin anew
 	// with the agent, which then gives them their time.
 	state, fabric nvlink.Settling
 	// last is the last reading, nil before the first; down are its links that
-	// should be up, of expected in all.
-	last     *nvlink.Reading
-	down     []nvlink.Wire
-	expected int
+	// should be up.
+	last *nvlink.Reading
+	down []nvlink.Wire
 }
 
 // trends are those of a GPU's links by number.
@@ -51,11 +52,12 @@ func (l *links) retrain(now time.Time) {
 
 // read takes in a reading. Common are the links that most GPUs of the node have
 // up: a GPU without them lacks them, even if they were never seen up.
-func (l *links) read(now time.Time, r *nvlink.Reading, common uint64) {
-	if l.restarted(r) {
+// It says whether the links have begun anew.
+func (l *links) read(now time.Time, r *nvlink.Reading, common uint64) (anew bool) {
+	if anew = l.restarted(r); anew {
 		l.retrain(now)
 	}
-	l.last, l.down, l.expected = r, nil, 0
+	l.last, l.down, l.Expected = r, nil, 0
 	for _, link := range r.Links {
 		bit := uint64(1) << link.Index
 		if link.State.Up() {
@@ -64,12 +66,13 @@ func (l *links) read(now time.Time, r *nvlink.Reading, common uint64) {
 		if (l.Was|common)&bit == 0 {
 			continue
 		}
-		l.expected++
+		l.Expected++
 		if link.State.Down() {
 			l.down = append(l.down, nvlink.Wire{Link: link.Index, State: link.State, To: nvlink.End{Kind: link.Remote, Address: link.Peer}})
 		}
 	}
 	l.Domain = l.Domain || r.Fabric != nil && r.Fabric.Domain() != ""
+	return anew
 }
 
 // restarted says whether a link's counters or the registration began anew: the

@@ -21,7 +21,9 @@ func (j *Judge) nvlinks(now time.Time, inv Inventory) {
 	}
 	common := commonLinks(told)
 	for _, g := range told {
-		j.device(g.PCI).Links.read(now, g.NVLink, common)
+		if d := j.device(g.PCI); d.Links.read(now, g.NVLink, common) {
+			j.wasReset(now)
+		}
 	}
 	j.report()
 	for _, g := range told {
@@ -62,7 +64,21 @@ func (j *Judge) report() {
 		return
 	}
 	t := nvlink.Build(reports, j.cfg.Switches).Topology()
+	if old := j.reported; old != nil && t.Domain == "" && old.Domain != "" && !j.left() {
+		t.Domain, t.OneBaseboard, t.Baseboards = old.Domain, false, nil
+	}
 	j.reported = &t
+}
+
+// left says whether a GPU has registered in no domain. One that registers anew says
+// nothing of the domain meanwhile, and is in it all the same.
+func (j *Judge) left() bool {
+	for _, d := range j.devices {
+		if r := d.Links.last; r != nil && completed(r.Fabric) && r.Fabric.Domain() == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // topology is what the node is known to be: as somebody said, or as it reports.
@@ -111,8 +127,16 @@ func (j *Judge) fabricState(now time.Time, g GPUState) {
 	}
 	e := j.shown(now, g.PCI, FabricUnhealthy)
 	e.Detail = []string{why}
-	if e.Held = standing == nvlink.StandingPending && !j.awaited(g); e.Held {
-		e.Detail = append(e.Detail, "no program waits for it, and no other GPU of the node has got there")
+	switch {
+	case standing != nvlink.StandingPending:
+		e.Held = false
+	case nvlink.Awaited(j.domain):
+		e.Held = true
+		e.Detail = append(e.Detail, "most of the domain is on its way as well")
+	default:
+		if e.Held = len(j.domain) == 0 && !j.awaited(g); e.Held {
+			e.Detail = append(e.Detail, "no program waits for it, and no other GPU of the node has got there")
+		}
 	}
 }
 
@@ -135,11 +159,11 @@ func (j *Judge) awaited(g GPUState) bool {
 // reachDown lets all links that are down speak together: one link, one GPU, a
 // switch or the tray. What would need the neighbours to be sure is held.
 func (j *Judge) reachDown() {
-	reach := j.broken().Judge(j.shape(), nil)
+	reach := j.broken().Judge(j.shape(), j.domain)
 	for k, e := range j.open {
 		if d := j.devices[k.pci]; k.class == LinksDown && d != nil && len(d.Links.down) > 0 {
 			e.Detail = []string{downText(d.Links.down) + " down", reach.Why}
-			e.Reach, e.Held = extents[reach.Extent], !reach.Sure
+			e.Reach, e.Held = extents[reach.Extent], !reach.Sure || reach.Extent == nvlink.ExtentDomain && !j.cfg.SwitchActs
 		}
 	}
 }
@@ -158,8 +182,8 @@ func refineState(e *episode, v *Verdict) []string {
 func (j *Judge) broken() nvlink.Failure {
 	f := nvlink.Failure{Down: map[nvlink.Address][]nvlink.Wire{}, Links: map[nvlink.Address]int{}}
 	for pci, d := range j.devices {
-		if d.Links.expected > 0 {
-			f.Links[nvlink.Address(pci)] = d.Links.expected
+		if d.Links.Expected > 0 {
+			f.Links[nvlink.Address(pci)] = d.Links.Expected
 		}
 		if open := j.open[key{pci, LinksDown}]; open != nil && open.Root == nil && len(d.Links.down) > 0 {
 			f.Down[nvlink.Address(pci)] = d.Links.down
@@ -182,13 +206,19 @@ func (j *Judge) shape() nvlink.Topology {
 
 // together gathers all NVLink 5 errors that stand for themselves: on several GPUs
 // of one baseboard they are the baseboard's.
-func (j *Judge) together() (f nvlink.Failure) {
+func (j *Judge) together() nvlink.Failure {
+	f := j.broken()
 	for _, o := range j.open {
 		if o.Link5 == nil || o.Root != nil || o.PCI == (xidparse.PCI{}) {
 			continue
 		}
 		code, _ := o.Class.Code()
-		f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(o.PCI), XID: code, Root: o.Link5.Action >= Reset, Peer: o.Link5.Peer})
+		for link := range o.Links {
+			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(o.PCI), XID: code, Link: link, Root: o.Link5.Action >= Reset, Peer: o.Link5.Peer})
+		}
+		if len(o.Links) == 0 {
+			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(o.PCI), XID: code, Link: -1, Peer: o.Link5.Peer})
+		}
 	}
 	return f
 }

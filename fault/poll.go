@@ -25,6 +25,7 @@ func (j *Judge) booted(now time.Time, id string) {
 			d.Links.retrain(now)
 			d.Links.last, d.Links.down = nil, nil
 		}
+		j.imexDead = false
 	}
 	j.boot = id
 }
@@ -61,6 +62,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		}
 	}
 	j.nvlinks(now, inv)
+	j.lending(now, inv)
 	j.links = j.sumLinks()
 	j.bus(now, inv, listed)
 	for _, e := range j.open {
@@ -171,9 +173,11 @@ func (j *Judge) failing(now time.Time, d *device, g GPUState) {
 	}
 }
 
-// clean counts a poll in which a GPU was in order towards the cure.
+// clean counts a poll in which a GPU was in order towards the cure. Nothing has
+// cured a GPU for which the driver asks for a recovery: no boot, for one.
 func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
-	if now.Sub(e.Last) <= j.cfg.Fresh {
+	asks := g.Recovery != nil && *g.Recovery != recoverNone
+	if now.Sub(e.Last) <= j.cfg.Fresh || asks && e.rule.Hardware {
 		return
 	}
 	cured := false
@@ -181,7 +185,7 @@ func (j *Judge) clean(now time.Time, e *episode, g GPUState) {
 	case CureReset:
 		cured = e.Rebooted || !e.Cured.IsZero()
 	case CureAnswers, CureAnswersOrReset:
-		cured = (g.Recovery == nil || *g.Recovery == recoverNone) && !j.unanswered(e, g)
+		cured = !j.unanswered(e, g)
 	case CureRemapped:
 		cured = g.Memory.Pending != nil && !*g.Memory.Pending
 	case CureSteady:

@@ -45,7 +45,7 @@ func (j *Judge) gather() {
 	if j.now.node = j.now.known; j.cfg.Topology != nil {
 		j.now.node = j.all(j.cfg.Topology.Node(j.heardOf()))
 	}
-	j.now.errors = j.together().Judge(j.shape(), nil)
+	j.now.errors = j.together().Judge(j.shape(), j.domain)
 	for _, e := range j.open {
 		root := j.rootOf(e)
 		if root != nil && e.PCI != root.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {
@@ -70,7 +70,7 @@ func (j *Judge) baseboard(e *episode, v *Verdict) {
 	switch {
 	case t == nil:
 		v.Affected = j.now.known
-	case e.Class.IsSXid():
+	case e.Class.IsSXid() || e.PCI == (xidparse.PCI{}):
 		gpus, ok := t.Switched(j.heardOf())
 		if v.Affected = j.all(gpus); !ok {
 			v.Radius, v.Affected = Node, j.now.node

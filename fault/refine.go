@@ -31,11 +31,13 @@ func (j *Judge) verdict(e *episode) Verdict {
 	why = append(why, j.refineLink5(e, &v)...)
 	why = append(why, refineState(e, &v)...)
 	why = append(why, j.refineArbiter(e, &v)...)
+	why = append(why, j.refineRack(e, &v)...)
 	if e.Class.IsSXid() && (e.Severity == xidparse.SeverityNonfatal || e.Severity == xidparse.SeverityCorrectable) {
 		v.Action = Record
 	}
 	if e.PCI == (xidparse.PCI{}) {
 		v.Radius = Node
+		why = append(why, j.refineManager(e, &v)...)
 		if e.Class == GPUCountShort {
 			why = []string{"the driver lists fewer GPUs than the node must have"}
 		}

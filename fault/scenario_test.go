@@ -43,6 +43,12 @@ import (
 //	+5s   reset ADDRESS…          somebody has reset the GPUs
 //	+5s   replaced                other GPUs sit at the same addresses
 //	+24h  tick                    time passes
+//	+0s   hears                   neighbours can be heard; comes first
+//	+1s   heard [NODE[=SAYS[,SAYS…]]…]   all that the domain says: down:LINK,
+//	                              all-down, root:GPU, echoes:N, training
+//	+1s   says                    prints what the node tells the domain, and
+//	                              whether it listens
+//	+0s   manager yes|no          whether a fabric manager is among the processes
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
 	golden.Each(t, "testdata/*.txt", play)
@@ -51,6 +57,7 @@ func TestScenarios(t *testing.T) {
 // stage plays one scenario.
 type stage struct {
 	t     *testing.T
+	cfg   Config
 	judge *Judge
 	start time.Time
 	now   time.Time
@@ -68,7 +75,7 @@ type stage struct {
 var testConfig = Config{CleanPolls: 3, Fresh: 10 * time.Second}
 
 func play(t *testing.T, in []byte) string {
-	s := &stage{t: t, judge: New(testConfig), start: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)}
+	s := &stage{t: t, cfg: testConfig, judge: New(testConfig), start: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)}
 	sc := bufio.NewScanner(bytes.NewReader(in))
 	for n := 1; sc.Scan(); n++ {
 		line := strings.TrimSpace(sc.Text())
@@ -139,9 +146,17 @@ func (s *stage) do(n int, word, text string) {
 			s.bus = append(s.bus, BusDevice{PCI: s.pci(n, address), Driver: driver, Dead: dead == "dead"})
 		}
 	case "expect":
-		cfg := testConfig
-		cfg.Expect, _ = strconv.Atoi(text)
-		s.judge = New(cfg)
+		s.cfg.Expect, _ = strconv.Atoi(text)
+		s.judge = New(s.cfg)
+	case "hears":
+		s.cfg.Correlate = DefaultCorrelate
+		s.judge = New(s.cfg)
+	case "heard":
+		s.step(Observation{Fact: Neighbours{s.heard(n, text)}})
+	case "says":
+		fmt.Fprintf(&s.out, "+%-8v says %q, listens to %q\n", s.now.Sub(s.start), s.judge.Summary().Text(), s.judge.Listens())
+	case "manager":
+		s.step(Observation{Fact: Manager{Runs: text == "yes"}})
 	case "nvlink":
 		s.wired = s.wiring(n, text)
 	case "hung":
@@ -166,7 +181,7 @@ func (s *stage) do(n int, word, text string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if s.judge, err = Restore(testConfig, saved); err != nil {
+		if s.judge, err = Restore(s.cfg, saved); err != nil {
 			s.t.Fatal(err)
 		}
 	default:

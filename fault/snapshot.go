@@ -21,6 +21,11 @@ type snapshot struct {
 	Links LinkState `json:",omitempty"`
 	// Reported is who is wired to whom, as the node said last.
 	Reported *nvlink.Topology `json:",omitempty"`
+	// Heard, Root, Managed and IMEXDead are as in Judge.
+	Heard    []neighbour `json:",omitempty"`
+	Root     string      `json:",omitempty"`
+	Managed  bool        `json:",omitempty"`
+	IMEXDead bool        `json:",omitempty"`
 	Open     []*episode
 	Said     []Verdict
 	Past     []pastEntry
@@ -32,6 +37,12 @@ type pastEntry struct {
 	past
 }
 
+// neighbour is a summary with the name that its text does not have.
+type neighbour struct {
+	Name string
+	nvlink.Summary
+}
+
 type deviceEntry struct {
 	PCI xidparse.PCI
 	device
@@ -39,7 +50,10 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEXDead: j.imexDead}
+	for _, n := range j.domain {
+		s.Heard = append(s.Heard, neighbour{n.Node, n})
+	}
 	for _, e := range j.ordered() {
 		s.Open = append(s.Open, e)
 		s.Said = append(s.Said, e.said)
@@ -70,7 +84,11 @@ func Restore(cfg Config, data []byte) (*Judge, error) {
 	}
 	j := New(cfg)
 	j.boot, j.serial, j.driver, j.switchless, j.reported = s.Boot, s.Serial, s.Driver, s.Switchless, s.Reported
-	j.links = s.Links
+	j.links, j.root, j.managed, j.imexDead = s.Links, s.Root, s.Managed, s.IMEXDead
+	for _, n := range s.Heard {
+		n.Summary.Node = n.Name
+		j.domain = append(j.domain, n.Summary)
+	}
 	for i, e := range s.Open {
 		if i < len(s.Said) {
 			e.said = s.Said[i]

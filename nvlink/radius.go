@@ -64,6 +64,8 @@ type Reach struct {
 	Root string
 	// Victim: this node only sees another's fault.
 	Victim bool
+	// Trays are the neighbours that bear a domain's fault out.
+	Trays []string
 	// Sure is false where the domain would have to bear it out and does not.
 	Sure bool
 	Why  string
@@ -118,29 +120,18 @@ func (f Failure) errors(t Topology, heard []Summary) (Reach, bool) {
 	if len(down) > 0 {
 		roots = down // a link that went down outranks those that saw it
 	}
+	if r, ok := f.switched(t, heard); ok {
+		return r, true
+	}
 	switch {
 	case len(roots) > 0 && peer:
-		return Reach{Extent: ExtentLink, Victim: true, Sure: true, Why: "the error blames the far end of the link"}, true
+		return echoed(t, heard, "the error blames the far end of the link"), true
 	case len(down) == 0 && len(all) > 1 && t.OneBaseboard && !t.MultiNode():
 		return Reach{Extent: ExtentBaseboard, GPUs: all, Sure: true, Why: fmt.Sprintf("%d GPUs of one baseboard report their links at once", len(all))}, true
 	case len(roots) > 0:
 		return Reach{Extent: ExtentGPU, GPUs: roots, Sure: true, Why: "the GPU's own link failed"}, true
 	}
-	return echoed(t, heard), true
-}
-
-// echoed looks for the root of errors that only echo.
-func echoed(t Topology, heard []Summary) Reach {
-	r := Reach{Extent: ExtentGPU, Victim: true, Why: "a far end failed, and nobody claims it"}
-	if t.MultiNode() && len(heard) == 0 {
-		r.Why = "a far end failed; no neighbour is heard, the domain is unknown"
-	}
-	if i := slices.IndexFunc(heard, func(s Summary) bool { return len(s.Roots) > 0 }); i >= 0 {
-		r.Root, r.Sure, r.Why = heard[i].Node, true, "the root is on "+heard[i].Node
-	} else if i := slices.IndexFunc(heard, func(s Summary) bool { return s.Silent }); i >= 0 {
-		r.Root, r.Why = heard[i].Node, heard[i].Node+" went silent and is suspected"
-	}
-	return r
+	return echoed(t, heard, "a far end failed"), true
 }
 
 // down judges the links that are down.
@@ -165,43 +156,6 @@ func (f Failure) down(t Topology, heard []Summary) Reach {
 		return Reach{Extent: ExtentLink, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "one link is down: its GPU or the far end"}
 	}
 	return Reach{Extent: ExtentGPU, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "links of the GPU are down"}
-}
-
-// allDown judges a node without any NVLink.
-func allDown(t Topology, gpus []Address, heard []Summary) Reach {
-	r := Reach{Extent: ExtentTray, GPUs: gpus, Sure: true, Why: "every GPU of the node has lost its NVLinks"}
-	switch {
-	case !t.MultiNode() && t.OneBaseboard:
-		r.Extent = ExtentBaseboard
-	case t.MultiNode() && len(heard) == 0:
-		r.Sure, r.Why = false, r.Why+"; no neighbour is heard, the domain is unknown"
-	case len(heard) > 0 && !slices.ContainsFunc(heard, func(s Summary) bool { return !s.AllDown }):
-		r.Extent, r.GPUs, r.Why = ExtentDomain, nil, "no tray of the domain has NVLink"
-	}
-	return r
-}
-
-// oneSwitch judges the same links down on every GPU. That the number is the
-// switch is likely; the neighbours make it sure.
-func (f Failure) oneSwitch(t Topology, gpus []Address, links []int, heard []Summary) Reach {
-	r := Reach{Extent: ExtentTray, Ends: f.ends(gpus), Sure: true, Why: fmt.Sprintf("link %s is down on every GPU", Numbers(links))}
-	if !t.MultiNode() {
-		r.Extent = ExtentBaseboard
-		r.Why += ": most likely a switch of the baseboard"
-		return r
-	}
-	alike := slices.ContainsFunc(heard, func(s Summary) bool {
-		return slices.ContainsFunc(links, func(n int) bool { return slices.Contains(s.Down, n) })
-	})
-	switch {
-	case alike:
-		r.Extent, r.Why = ExtentDomain, r.Why+", on neighbours as well: a switch of the rack"
-	case len(heard) > 0:
-		r.GPUs, r.Why = gpus, r.Why+" of this tray, and of no neighbour"
-	default:
-		r.Sure, r.Why = false, r.Why+": likely a switch of the rack; no neighbour is heard, the domain is unknown"
-	}
-	return r
 }
 
 // shared gives the link numbers that are down on each of the GPUs.

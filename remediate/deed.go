@@ -75,7 +75,7 @@ type Outcome struct {
 	Result Result `json:"result"`
 	// Text says why, in words for a person.
 	Text string `json:"text,omitempty"`
-	// Owed is what could not be put back.
+	// Owed is what is still to be put back.
 	Owed []string `json:"owed,omitempty"`
 	// Holders are those in the way of a reset.
 	Holders []Holder `json:"holders,omitempty"`

@@ -16,7 +16,8 @@ func (p *Plan) Desired() Desired {
 	if !p.met && !p.holding() {
 		return Desired{Look: true}
 	}
-	d := Desired{State: Healthy, GPU: p.gpuCondition(), NVLink: p.nvlinkCondition()}
+	d := Desired{State: Healthy, GPU: p.gpuCondition(), NVLink: p.nvlinkCondition(),
+		Domain: p.sources.Domain, Summary: p.sources.Summary}
 	for n, i := range p.ranked() {
 		if n == 0 {
 			d.State = i.State
@@ -124,13 +125,14 @@ func (p *Plan) nvlinkCondition() Condition {
 // heldLinks says whether links or fabric are down and nobody is cordoned for it.
 func (i *Incident) heldLinks() bool {
 	v := i.Verdict
-	return v.Action == fault.Hold && (v.Class == fault.LinksDown || v.Class == fault.FabricUnhealthy)
+	code, _ := v.Class.Code()
+	return v.Action == fault.Hold && (v.Class == fault.LinksDown || v.Class == fault.FabricUnhealthy || code >= 144 && code <= 150)
 }
 
 // ofLinks says whether a class is about NVLink rather than about its GPU.
 func ofLinks(c fault.Class) bool {
 	code, ok := c.Code()
-	return c.IsSXid() || c == fault.LinksDown || c == fault.FabricUnhealthy || ok && (code == 74 || code >= 144 && code <= 150)
+	return c.IsSXid() || c == fault.LinksDown || c == fault.FabricUnhealthy || c == fault.FabricManagerDead || ok && (code == 74 || code >= 144 && code <= 150)
 }
 
 // broken is a condition whose words stay the same while its cause does.

@@ -12,8 +12,10 @@ const (
 	LabelDomain     = Prefix + "nvlink-domain"
 	TaintQuarantine = Prefix + "quarantine"
 	NoteAnnotation  = Prefix + "incident"
-	ConditionGPU    = "GPUHealthy"
-	ConditionNVLink = "NVLinkHealthy"
+	// SummaryAnnotation is what the node tells its NVLink domain of its links.
+	SummaryAnnotation = Prefix + "nvlink"
+	ConditionGPU      = "GPUHealthy"
+	ConditionNVLink   = "NVLinkHealthy"
 )
 
 // NodeState is the value of the state label.
@@ -77,6 +79,9 @@ type Desired struct {
 	GPUsHealthy *int `json:"gpusHealthy,omitempty"`
 	// Domain is the hash of an NVL72 domain and clique; empty elsewhere.
 	Domain string `json:"domain,omitempty"`
+	// Summary is what the node tells its NVLink domain; empty while its links are in
+	// order, and where it is in none.
+	Summary string `json:"summary,omitempty"`
 	// Quarantine asks for cordon, taint and mark.
 	Quarantine bool `json:"quarantine"`
 	// Keep asks autoscalers to let the node be while it is quarantined.
@@ -140,6 +145,9 @@ func Claim(want Desired, have Observed) (cordon bool, owner Owner, released bool
 type Event struct {
 	// Key makes the event's name: the same key is the same event.
 	Key string `json:"key"`
+	// Shared names what the event is about where that is more than the node: of
+	// several agents that tell it, with the same key, one is heard.
+	Shared string `json:"shared,omitempty"`
 	// Type is Normal or Warning.
 	Type    string    `json:"type"`
 	Reason  string    `json:"reason"`

@@ -25,6 +25,10 @@ type Sources struct {
 	Blind string `json:"blind,omitempty"`
 	// Links is how the NVLinks are.
 	Links fault.LinkState `json:"links,omitempty"`
+	// Domain is the short name of the NVLink domain that the node is in, Summary what
+	// it tells that of its links; both are empty for nothing.
+	Domain  string `json:"domain,omitempty"`
+	Summary string `json:"summary,omitempty"`
 	// Store is why nothing can be written down, with the remedy; empty when it
 	// can. Nothing destructive is then asked for, or begun.
 	Store string `json:"store,omitempty"`
@@ -79,6 +83,8 @@ type state struct {
 	Serial   int       `json:"serial,omitempty"`
 	Attempts []Attempt `json:"attempts,omitempty"`
 	Emptied  emptied   `json:"emptied,omitzero"`
+	// Verification is kept for the agent.
+	Verification *Verification `json:"verification,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -188,6 +194,7 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		if before.ID != "" && before.Action != v.Action {
 			p.tell(now, v, "Warning", "VerdictChanged", told(v))
 		}
+		p.domain(now, before, v)
 	}
 	p.share(now)
 	p.decide(now)

@@ -79,7 +79,7 @@ func (p *Plan) Boot(now time.Time, id string) {
 	if !known {
 		return
 	}
-	p.state.Emptied, p.occupied = emptied{}, nil
+	p.state.Emptied, p.occupied, p.state.Verification = emptied{}, nil, nil
 	p.unsee(now)
 	if d := p.state.Deed; d != nil && d.Kind == StepReboot && !d.Undoing && d.BootID != id {
 		p.rebooted(now, p.conclude())

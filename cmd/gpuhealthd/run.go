@@ -26,6 +26,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
+	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -96,8 +97,9 @@ func buildInfo() prometheus.Collector {
 func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus func() []nvml.GPU) (agent.Options, error) {
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
-		Policy:    cfg.Policy(),
-		Judge:     fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches},
+		Policy: cfg.Policy(),
+		Judge: fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches,
+			SwitchActs: cfg.Contain.RackSwitch == config.RackCordon},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
@@ -111,6 +113,12 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		opts.Judge.CleanPolls = 0 // nobody polls: the kernel log has the last word
 	} else {
 		opts.Driver = nvml.New(nvmlConfig(cfg))
+	}
+	opts.Managed = func() (bool, error) {
+		if err := host.Sees(cfg.Repair.Proc); err != nil {
+			return false, err
+		}
+		return host.FabricManager(cfg.Repair.Proc)
 	}
 	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
 		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }

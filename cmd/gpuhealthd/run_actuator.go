@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/remediate/execact"
@@ -35,8 +36,13 @@ func actuate(opts *agent.Options, cfg config.Config) (api *rest.Config, err erro
 	if api, err = kube.Config(cfg.Kubernetes.Kubeconfig, version); err != nil {
 		return nil, err
 	}
-	node, err := kube.New(kube.Options{Name: opts.Name, Config: api, Log: opts.Log, Observe: opts.Metrics.Request,
-		WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)})
+	o := kube.Options{Name: opts.Name, Config: api, Log: opts.Log, Observe: opts.Metrics.Request, WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)}
+	node, err := kube.New(o)
+	if err != nil {
+		return nil, err
+	}
 	opts.Actuator, opts.Watcher = node, node
+	opts.Judge.Correlate = fault.DefaultCorrelate
+	opts.Neighbours, err = kube.NewDomain(o)
 	return api, err
 }

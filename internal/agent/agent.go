@@ -56,6 +56,11 @@ type Options struct {
 	Actuator Actuator
 	// Watcher may be nil.
 	Watcher Watcher
+	// Neighbours hears the other nodes of the NVLink domain; nil where nobody can.
+	Neighbours Domain
+	// Managed says whether a fabric manager runs on the node; nil where nobody can
+	// tell.
+	Managed func() (bool, error)
 	// Doers do the plan's deeds; of a kind that is missing nobody here does any.
 	Doers map[remediate.StepKind]Doer
 	// Occupant tells who holds GPUs; nil where the plan never has to know.
@@ -86,6 +91,7 @@ type Agent struct {
 	tell   *teller
 	do     *doer
 	look   *looker
+	listen *listener
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -105,12 +111,14 @@ func New(opts Options) (*Agent, error) {
 	a := &Agent{opts: opts, log: opts.Log, core: c, reader: reader}
 	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
+	a.listen = newListener(opts, c)
 	c.hearing = a.hearing
 	c.publish = func(w wishes) {
 		a.apply.want(w.node)
 		a.tell.have(w.events)
 		a.look.want(w.watches, w.since)
 		a.do.want(w.deed)
+		a.listen.want(w.domain)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -153,6 +161,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.tell.run(ctx) })
 	wg.Go(func() { a.do.run(ctx) })
 	wg.Go(func() { a.look.run(ctx) })
+	wg.Go(func() { a.listen.run(ctx) })
 	if w := a.core.witness; w != nil {
 		wg.Go(func() { w.keep.run(ctx) })
 	}

@@ -84,6 +84,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	}
 	c.linked(inv)
 	c.step(now, f)
+	c.manages(now)
 	c.verified(now, inv)
 	if c.judge.Blind() {
 		c.unseeing()

@@ -65,6 +65,8 @@ type wishes struct {
 	// watches are the GPUs whose holders are to be known, by a look since a moment.
 	watches []fault.Device
 	since   time.Time
+	// domain is the NVLink domain whose nodes are to be heard, empty for none.
+	domain string
 }
 
 // core owns the judge and the plan.
@@ -102,10 +104,10 @@ type core struct {
 	health, values opinions
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
-	// readings are what the last poll says of a reset's success, verify the reset
-	// that is under way or has just been; nil for none.
+	// readings are what the last poll says of a reset's success, before what the
+	// last one before the present reset said.
 	readings []host.Reading
-	verify   *verification
+	before   before
 	// tiedAt is when it was last looked which GPUs are reset together.
 	tiedAt time.Time
 	// listedGPUs are the GPUs as the last poll had them.
@@ -122,8 +124,15 @@ type core struct {
 	noNode bool
 	// links is what each GPU said last of its NVLinks.
 	links atomic.Pointer[[]nvlink.GPUReport]
-	shown atomic.Pointer[Status]
-	beat  atomic.Int64
+	// odd are the neighbours whose summary is none, and why.
+	odd map[string]string
+	// alarm rings when the judge's next window ends, which is due.
+	alarm *time.Timer
+	due   time.Time
+	// managedAt is when it was last looked whether a fabric manager runs.
+	managedAt time.Time
+	shown     atomic.Pointer[Status]
+	beat      atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
@@ -132,6 +141,8 @@ func newCore(opts Options, boot string) *core {
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.links.Store(&[]nvlink.GPUReport{})
+	c.alarm = time.NewTimer(time.Hour)
+	c.alarm.Stop()
 	c.memory = openMemory(opts.StatePath, opts.Log, opts.Metrics)
 	c.judge, c.plan = c.memory.restore(opts)
 	c.plan.Boot(time.Now(), boot)
@@ -156,11 +167,14 @@ func (c *core) tell(ctx context.Context, m message) {
 func (c *core) run(ctx context.Context) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
+	defer c.alarm.Stop()
 	for c.beat.Store(time.Now().UnixNano()); ; c.beat.Store(time.Now().UnixNano()) {
 		select {
 		case m := <-c.inbox:
 			c.take(time.Now(), m)
 		case <-tick.C:
+			c.tick(time.Now())
+		case <-c.alarm.C:
 			c.tick(time.Now())
 		case <-ctx.Done():
 			c.memory.flush(time.Now(), c.judge, c.plan)
@@ -214,6 +228,8 @@ func (c *core) take(now time.Time, m message) {
 	case over:
 		c.witness.outcome(now, c.plan.Deed(), m.outcome)
 		c.ended(now, m.outcome)
+	case spoken:
+		c.spoke(now, m)
 	case told:
 		c.strike(m.events)
 	}
@@ -270,11 +286,13 @@ func (c *core) strike(events []remediate.Event) {
 // settle writes down what has changed, and only then has it carried out.
 func (c *core) settle(now time.Time) {
 	c.sources.Deaf, c.sources.Links = c.deaf(now), c.judge.Links()
+	c.sources.Domain, c.sources.Summary = nvlink.DomainHash(c.judge.Domain()), c.judge.Summary().Text()
+	c.window(now)
 	c.write(now)
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed()}
+		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens()}
 		w.watches, w.since = c.plan.Watches(now)
 		c.publish(w)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"testing"
@@ -85,6 +86,16 @@ func (c *course) live() {
 	}
 }
 
+// print is what a crash would leave: the disk and the world. Where it is the same at
+// two points in a row, they are one.
+func (c *course) print() [sha256.Size]byte {
+	c.machine.mu.Lock()
+	defer c.machine.mu.Unlock()
+	node, desired := c.world.state()
+	world := fmt.Sprintf("%+v %+v %+v %v", c.machine.standing, node, desired, c.world.told())
+	return sha256.Sum256(append(c.bytesOnDisk(), world...))
+}
+
 // step is one poll, and what happens before it.
 func (c *course) step() {
 	if c.machine.up() {
@@ -105,7 +116,7 @@ func (c *course) happens() bool {
 	m := c.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	breaks := m.once("it breaks", m.Polls >= 2)
+	breaks := m.once("it breaks", m.Polls >= 2 && len(c.Status().GPUs) > 0)
 	if breaks {
 		c.history.breaks(m)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,28 +25,62 @@ func TestCrashAnywhereInARepair(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			known := &references{t: t, history: h}
-			_, points := known.without()
-			if points < 40 {
-				t.Fatalf("only %d points to crash at", points)
+			points := known.without()
+			if len(points) < 25 {
+				t.Fatalf("only %d points to crash at", len(points))
 			}
-			for at := 1; at <= points; at++ {
+			every := 1
+			if testing.Short() {
+				every = 10
+			}
+			for i := 0; i < len(points); i += every {
+				at := points[i]
 				got, lapsed, _ := h.live(t, nil, at)
-				known.compare(t, fmt.Sprintf("crash at point %d of %d", at, points), got, lapsed)
+				known.compare(t, fmt.Sprintf("crash at point %d", at), got, lapsed)
+			}
+		})
+	}
+}
+
+// TestCrashTwiceInARepair kills the agent that comes after a crash too, as soon as
+// it puts back what the first has changed, and later.
+func TestCrashTwiceInARepair(t *testing.T) {
+	for _, h := range histories {
+		if h.name != "a reset heals" && h.name != "asked of others, in vain" {
+			continue
+		}
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			known := &references{t: t, history: h}
+			points := known.without()
+			for i := 0; i < len(points); i += 8 {
+				for again := 1 + i/8%4; again < 28; again += 4 {
+					got, lapsed, _ := h.live(t, nil, points[i], again)
+					known.compare(t, fmt.Sprintf("crash at point %d, and again at the %d. after it", points[i], again), got, lapsed)
+				}
 			}
 		})
 	}
 }
 
 // live plays a history with crashes at points, in which nobody shall know how some
-// deeds ended. It gives what is left, over which deeds agents have died, and how
-// many points there were.
-func (h history) live(t *testing.T, unknown []lapse, at ...int) (left legacy, lapsed []lapse, points int) {
+// deeds ended. It gives what is left, over which deeds agents have died, and the
+// points that were survived and at which anything had changed.
+func (h history) live(t *testing.T, unknown []lapse, at ...int) (left legacy, lapsed []lapse, points []int) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCourse(t, memoryDir(t), h)
 		c.machine.lapses, c.crash.at = unknown, at
+		if len(at) == 0 && unknown == nil {
+			var last [sha256.Size]byte
+			c.crash.passed = func() {
+				if now := c.print(); now != last {
+					points, last = append(points, c.crash.n), now
+				}
+			}
+		}
 		c.start()
 		c.live()
-		left, lapsed, points = c.legacy(), c.lapsed, c.crash.n
+		left, lapsed = c.legacy(), c.lapsed
 		c.stop()
 	})
 	return left, lapsed, points
@@ -61,12 +96,14 @@ type references struct {
 	left map[string]legacy
 }
 
-// without plays the history itself.
-func (r *references) without() (left legacy, points int) {
-	left, _, points = r.history.live(r.t, nil)
-	r.check(left, nil)
+// without plays the history itself, and gives the points to crash at.
+func (r *references) without() (points []int) {
+	left, _, points := r.history.live(r.t, nil)
+	if r.check(left, nil); r.t.Failed() {
+		r.t.FailNow()
+	}
 	r.left = map[string]legacy{fmt.Sprint([]lapse(nil)): left}
-	return left, points
+	return points
 }
 
 func (r *references) of(lapsed []lapse) legacy {
@@ -86,7 +123,7 @@ func (r *references) of(lapsed []lapse) legacy {
 func (r *references) compare(t *testing.T, when string, got legacy, lapsed []lapse) {
 	t.Helper()
 	if diff := cmp.Diff(r.of(lapsed), got); diff != "" {
-		t.Errorf("%s, nobody knows the end of %v (-want +got):\n%s", when, lapsed, diff)
+		t.Fatalf("%s, nobody knows the end of %v (-want +got):\n%s", when, lapsed, diff)
 	}
 }
 

@@ -13,6 +13,8 @@ type crasher struct {
 	s *stage
 	// kill ends this process; nil only freezes the agent.
 	kill func()
+	// passed runs at each point that is survived.
+	passed func()
 	// atRestart runs between the death of one agent and the start of the next.
 	atRestart func()
 
@@ -35,6 +37,9 @@ func (c *crasher) point() bool {
 	if c.n++; len(c.at) > 0 && c.n == c.at[0] {
 		c.at, c.n = c.at[1:], 0
 		c.end()
+	}
+	if c.passed != nil && !c.dead {
+		c.passed()
 	}
 	return c.dead
 }

@@ -223,10 +223,8 @@ func (m *machine) services(deed remediate.Deed) (hs []remediate.Holder) {
 	for n := range m.Cards {
 		if c := m.on(deed)[n]; c != nil && c.Service {
 			hs = append(hs, remediate.Holder{GPU: uuid(n), PID: 99, Process: "monitor"})
+			c.Service = !c.Yields
 		}
-	}
-	if len(hs) > 0 {
-		m.Refused++
 	}
 	return hs
 }

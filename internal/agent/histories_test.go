@@ -24,10 +24,10 @@ type history struct {
 // repairPolicy is a site's that repairs all by itself, in a hurry.
 func repairPolicy() remediate.Policy {
 	p := remediate.DefaultRepair()
-	p.Probation, p.Settle, p.Unreachable = probation, time.Minute, time.Minute
-	p.Drain = remediate.DrainPolicy{Mode: remediate.MeansPods, Deadline: time.Minute, AtDeadline: remediate.Wait}
-	p.Reset = remediate.ResetPolicy{Mode: remediate.MeansCommand, Deadline: time.Minute, OnHolders: remediate.HolderHold}
-	p.Reboot = remediate.RebootPolicy{Mode: remediate.MeansCommand, Deadline: time.Minute}
+	p.Probation, p.Settle, p.Unreachable = probation, 45*time.Second, time.Minute
+	p.Drain = remediate.DrainPolicy{Mode: remediate.MeansPods, Deadline: 30 * time.Second, AtDeadline: remediate.Wait}
+	p.Reset = remediate.ResetPolicy{Mode: remediate.MeansCommand, Deadline: 30 * time.Second, OnHolders: remediate.HolderHold}
+	p.Reboot = remediate.RebootPolicy{Mode: remediate.MeansCommand, Deadline: 30 * time.Second}
 	return p
 }
 
@@ -56,11 +56,9 @@ var histories = []history{
 	{name: "two at once", ends: remediate.Healthy,
 		breaks: func(m *machine) { m.fails(2, remediate.StepReset); m.fails(6, remediate.StepReset) }},
 	{name: "a holder who goes", ends: remediate.Healthy,
-		breaks: func(m *machine) { m.fails(2, remediate.StepReset).Service = true },
-		then: func(m *machine) {
-			if m.once("the service stops", m.Refused > 0) {
-				m.Cards[2].Service = false
-			}
+		breaks: func(m *machine) {
+			c := m.fails(2, remediate.StepReset)
+			c.Service, c.Yields = true, true
 		}},
 	{name: "a holder who stays", ends: remediate.Quarantined,
 		breaks: func(m *machine) { m.fails(2, remediate.StepReset).Service = true }},
@@ -76,6 +74,9 @@ var histories = []history{
 	{name: "asked of others", ends: remediate.Healthy,
 		policy: func(p *remediate.Policy) { p.Reset.Mode = remediate.MeansAnnotation },
 		breaks: func(m *machine) { m.fails(2, remediate.StepReset) }},
+	{name: "asked of others, in vain", ends: remediate.Healthy,
+		policy: func(p *remediate.Policy) { p.Reset.Mode = remediate.MeansAnnotation },
+		breaks: func(m *machine) { m.fails(2, remediate.StepReboot) }},
 	{name: "a pod that has to be forced", ends: remediate.Healthy,
 		policy: func(p *remediate.Policy) { p.Drain.AtDeadline = remediate.Force },
 		breaks: func(m *machine) { m.fails(2, remediate.StepReset).Pods[0].Stays = true }},

@@ -39,10 +39,8 @@ type standing struct {
 	Down time.Time
 	// Said is what the kernel has said in this boot.
 	Said []string
-	// Deeds is what was done, in order, and Refused counts the resets that met a
-	// holder.
-	Deeds   []string
-	Refused int
+	// Deeds is what was done, in order.
+	Deeds []string
 	// Once are the things that have happened.
 	Once map[string]bool
 	// Wrong is what must not have been done.
@@ -58,9 +56,10 @@ type card struct {
 	Lost, Pending bool
 	Persistence   bool
 	Pods          []pod
-	// Service: a service of the host holds it, which no drain moves.
-	Service bool
-	Resets  int
+	// Service: a service of the host holds it, which no drain moves. One that Yields
+	// goes once a reset was refused for it.
+	Service, Yields bool
+	Resets          int
 }
 
 // pod is one on a GPU.
@@ -148,7 +147,7 @@ func (m *machine) done(deed string) {
 func (m *machine) on(deed remediate.Deed) map[int]*card {
 	cards := map[int]*card{}
 	for n := range m.Cards {
-		if deed.Whole || slices.ContainsFunc(deed.GPUs, func(d fault.Device) bool { return d.UUID == uuid(n) }) {
+		if deed.Whole || slices.ContainsFunc(deed.GPUs, func(d fault.Device) bool { return d.PCI == mustPCI(address(n)) }) {
 			cards[n] = &m.Cards[n]
 		}
 	}
@@ -213,7 +212,7 @@ func (m *machine) up() bool {
 	m.Boot, m.Down, m.Said = m.Boot+1, time.Time{}, nil
 	for n := range m.Cards {
 		c := &m.Cards[n]
-		c.Pods, c.Lost, c.Pending, c.Persistence = nil, false, false, true
+		c.Pods, c.Service, c.Lost, c.Pending, c.Persistence = nil, false, false, false, true
 		if c.Cure != remediate.StepReplace {
 			c.Cure = ""
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -14,55 +15,70 @@ import (
 // the driver loads, and links train.
 const verifyFor = 2 * time.Minute
 
-// verification compares what the driver said before a reset and says after it.
-// Whether the fault is over is the judge's to say; this is for people.
-type verification struct {
-	deed   remediate.Deed
-	before []host.Reading
-	until  time.Time // zero: the reset is not over
+// before is what the driver said when a reset was begun. Whether the fault is over
+// afterwards is the judge's to say; what is compared here is for people.
+type before struct {
+	deed     string
+	readings []host.Reading
 }
 
 // verifying keeps what the driver said when a reset was begun.
 func (c *core) verifying() {
 	d := c.plan.Deed()
-	if d == nil || d.Undoing || d.Kind != remediate.StepReset || c.verify != nil && c.verify.deed.ID == d.ID {
+	if d == nil || d.Undoing || d.Kind != remediate.StepReset || c.before.deed == d.ID {
 		return
 	}
-	c.verify = &verification{deed: *d, before: c.readings}
+	c.before = before{d.ID, c.readings}
+	c.plan.Verify(nil)
 }
 
 // ended takes in how a deed ended: the judge hears of a reset, and the plan of all.
 func (c *core) ended(now time.Time, o remediate.Outcome) {
-	if v := c.verify; v != nil && v.deed.ID == o.Deed {
-		if o.Result == remediate.Succeeded {
-			v.until = now.Add(verifyFor)
-			c.step(now, fault.Repaired{GPUs: v.deed.GPUs})
-		} else {
-			c.verify = nil
-		}
+	if d := c.plan.Deed(); d != nil && d.ID == o.Deed && d.Kind == remediate.StepReset && o.Result == remediate.Succeeded {
+		c.verify(now, *d)
+		c.step(now, fault.Repaired{GPUs: d.GPUs})
 	}
 	c.plan.Done(now, o)
+}
+
+// verify begins the verification of a reset that is over. It is written down with
+// the end of the reset.
+func (c *core) verify(now time.Time, d remediate.Deed) {
+	var had []host.Reading
+	if c.before.deed == d.ID {
+		had = c.before.readings
+	}
+	text, err := json.Marshal(had)
+	if err != nil {
+		c.log.Error("a reset will not be verified", "deed", d.ID, "error", err)
+		return
+	}
+	c.plan.Verify(&remediate.Verification{Deed: d, Before: text, Until: now.Add(verifyFor)})
 }
 
 // verified compares a poll with the one before the reset, and tells what speaks
 // against its having worked once that has had its time.
 func (c *core) verified(now time.Time, inv nvml.Inventory) {
 	c.readings = readings(inv)
-	v := c.verify
-	if v == nil || v.until.IsZero() {
+	v := c.plan.Verification()
+	if v == nil {
 		return
 	}
-	against := host.Verify(v.deed.GPUs, v.before, c.readings)
+	var had []host.Reading
+	if err := json.Unmarshal(v.Before, &had); err != nil {
+		c.log.Error("a reset cannot be verified", "deed", v.Deed.ID, "error", err)
+	}
+	against := host.Verify(v.Deed.GPUs, had, c.readings)
 	switch {
 	case len(against) == 0:
-		c.log.Info("a reset has done what it should", "deed", v.deed.ID)
-	case now.Before(v.until):
+		c.log.Info("a reset has done what it should", "deed", v.Deed.ID)
+	case now.Before(v.Until):
 		return
 	default:
-		c.log.Warn("a reset has not done all that it should", "deed", v.deed.ID, "against", against)
-		c.plan.Doubt(now, v.deed, strings.Join(against, "; "))
+		c.log.Warn("a reset has not done all that it should", "deed", v.Deed.ID, "against", against)
+		c.plan.Doubt(now, v.Deed, strings.Join(against, "; "))
 	}
-	c.verify = nil
+	c.plan.Verify(nil)
 }
 
 func readings(inv nvml.Inventory) []host.Reading {

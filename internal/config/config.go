@@ -109,6 +109,8 @@ type Contain struct {
 	CleanPolls int `yaml:"cleanPolls"`
 	// Probation is how long the node then still stays out of service.
 	Probation Duration `yaml:"probation"`
+	// RackSwitch is what a tray does for a switch of its rack: hold or cordon.
+	RackSwitch RackSwitch `yaml:"rackSwitch"`
 }
 
 // Kubernetes says how the API server is reached.
@@ -159,7 +161,7 @@ func Default() Config {
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
 		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LinkSwitches: LinkNames{}},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
-		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute)},
+		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},
 		Repair:     defaultRepair(),
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		Slurm:      defaultSlurm(),

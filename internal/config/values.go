@@ -61,6 +61,26 @@ func (l Level) MarshalYAML() (any, error) {
 		slog.LevelWarn: "warn", slog.LevelError: "error"}[slog.Level(l)], nil
 }
 
+// RackSwitch is what a tray does for a switch of its rack.
+type RackSwitch string
+
+// What it may do.
+const (
+	// RackHold leaves the tray in service: all of the rack's are as badly off.
+	RackHold RackSwitch = "hold"
+	// RackCordon takes it out of service.
+	RackCordon RackSwitch = "cordon"
+)
+
+// UnmarshalYAML reads hold or cordon.
+func (r *RackSwitch) UnmarshalYAML(n *yaml.Node) error {
+	switch *r = RackSwitch(n.Value); *r {
+	case RackHold, RackCordon:
+		return nil
+	}
+	return fmt.Errorf("%q is not hold or cordon", n.Value)
+}
+
 // Actuator is who carries a plan out.
 type Actuator string
 

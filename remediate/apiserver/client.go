@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,11 +48,7 @@ func New(config *rest.Config, observe Observe) (*Client, error) {
 	shared.ContentType = protobuf
 	shared.AcceptContentTypes = protobuf + "," + runtime.ContentTypeJSON
 	shared.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	if observe != nil {
-		shared.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return observer{next: next, observe: observe}
-		})
-	}
+	Wrap(shared, observe)
 	transport, err := rest.HTTPClientFor(shared)
 	if err != nil {
 		return nil, err

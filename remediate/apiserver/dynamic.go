@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"net/http"
-
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -20,9 +18,7 @@ type Custom struct {
 func NewCustom(config *rest.Config, observe Observe) (*Custom, error) {
 	own := rest.CopyConfig(config)
 	own.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(rate, burst)
-	if observe != nil {
-		own.Wrap(func(next http.RoundTripper) http.RoundTripper { return observer{next: next, observe: observe} })
-	}
+	Wrap(own, observe)
 	transport, err := rest.HTTPClientFor(own)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,7 +25,8 @@ const (
 )
 
 // Emit tells an event about an object, in the words of the agent on a node. The
-// event's own name follows from node and key: one that is there already is told,
+// event's own name follows from its key and from the node, or what it is about
+// beyond that: one that is there already is told,
 // and no error. Events about what has no namespace live in the default one.
 func (c *Client) Emit(ctx context.Context, node string, about corev1.ObjectReference, event remediate.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestLimit)
@@ -33,7 +35,7 @@ func (c *Client) Emit(ctx context.Context, node string, about corev1.ObjectRefer
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
-	name := sha256.Sum256([]byte(node + "\x00" + event.Key))
+	name := sha256.Sum256([]byte(cmp.Or(event.Shared, node) + "\x00" + event.Key))
 	err := c.Events.Post().Namespace(namespace).Resource("events").Param("fieldManager", Manager).Body(&eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace,

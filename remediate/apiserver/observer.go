@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 // Unanswered is the code that Observe gets for a request without an answer.
@@ -62,4 +64,11 @@ func describe(request *http.Request) (verb, resource string) {
 		return "get", resource
 	}
 	return "list", resource
+}
+
+// Wrap has a configuration's requests told to the observer, which may be nil.
+func Wrap(config *rest.Config, observe Observe) {
+	if observe != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return observer{next: next, observe: observe} })
+	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,19 @@ import (
 
 // fabricManager is its process's name, which the kernel cuts at 15 bytes.
 const fabricManager = "nv-fabricmanage"
+
+// Sees says whether a proc file system shows the host's processes, and not a pod's
+// own alone: only the host has a kthreadd.
+func Sees(proc string) error {
+	text, err := os.ReadFile(filepath.Join(proc, "2", "comm"))
+	if err == nil && strings.TrimSpace(string(text)) != "kthreadd" {
+		err = errors.New("process 2 is not kthreadd")
+	}
+	if err != nil {
+		return fmt.Errorf("see the host's processes in %s: %w", proc, err)
+	}
+	return nil
+}
 
 // FabricManager says whether a fabric manager runs, by the processes that a proc
 // file system shows. In a pod it must be the host's.

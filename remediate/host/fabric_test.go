@@ -19,6 +19,13 @@ func TestFabricManager(t *testing.T) {
 	if runs, err := FabricManager(proc); err != nil || runs {
 		t.Errorf("runs: %v, %v", runs, err)
 	}
+	if Sees(proc) == nil {
+		t.Error("a pod's own processes are taken for the host's")
+	}
+	process("2", "kthreadd")
+	if err := Sees(proc); err != nil {
+		t.Error(err)
+	}
 	process("812", "nv-fabricmanage")
 	if runs, err := FabricManager(proc); err != nil || !runs {
 		t.Errorf("runs: %v, %v", runs, err)

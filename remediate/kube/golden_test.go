@@ -97,7 +97,8 @@ func failed() remediate.Desired {
 func nvl72() remediate.Desired {
 	want := healthy()
 	want.State, want.Fault, want.Radius = remediate.Suspect, "fabric-unhealthy", "domain"
-	want.GPUsHealthy, want.Domain = number(4), "7d3f0a9c41"
+	want.GPUsHealthy, want.Domain = number(4), "e1b4b8f53f3d"
+	want.Summary = `{"down":[4,5]}`
 	want.NVLink = remediate.Condition{Status: "False", Reason: "FabricUnhealthy", Message: "switch tray 3 does not answer"}
 	return want
 }

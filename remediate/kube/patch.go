@@ -54,6 +54,7 @@ func member(path, key string) string {
 type goal struct {
 	labels        map[string]string
 	note          string
+	summary       string
 	kept          map[string]string
 	unschedulable bool
 	tainted       bool
@@ -63,7 +64,7 @@ type goal struct {
 // settle turns the wish into a goal for this Node, as it is now.
 func settle(have view, want remediate.Desired) (goal, error) {
 	next := remediate.Settle(want, have.observed())
-	g := goal{labels: want.Labels(), kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault}
+	g := goal{labels: want.Labels(), summary: want.Summary, kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault}
 	if next.Note == nil {
 		return g, nil
 	}
@@ -85,6 +86,7 @@ func settle(have view, want remediate.Desired) (goal, error) {
 func specPatch(have view, to goal) []operation {
 	steps := slices.Concat(
 		cordonSteps(have, to),
+		summarySteps(have, to),
 		taintSteps(have, to),
 		labelSteps(have, to.labels),
 	)
@@ -122,6 +124,9 @@ func cordonSteps(have view, to goal) []operation {
 	case have.unnoted:
 		all := map[string]string{remediate.NoteAnnotation: to.note}
 		maps.Copy(all, to.kept)
+		if to.summary != "" {
+			all[remediate.SummaryAnnotation] = to.summary
+		}
 		steps = append(steps, add(annotationsPath, all))
 	default:
 		steps = append(steps, add(mark, to.note))
@@ -135,6 +140,20 @@ func cordonSteps(have view, to goal) []operation {
 		steps = append(steps, remove(cordonPath))
 	}
 	return steps
+}
+
+// summarySteps change what the Node tells its NVLink domain.
+func summarySteps(have view, to goal) []operation {
+	path := member(annotationsPath, remediate.SummaryAnnotation)
+	switch {
+	case have.summary == to.summary || have.unnoted && to.note != "":
+		return nil // it comes with the mark
+	case have.unnoted:
+		return []operation{test(annotationsPath, absent), add(annotationsPath, map[string]string{remediate.SummaryAnnotation: to.summary})}
+	case to.summary != "":
+		return []operation{add(path, to.summary)}
+	}
+	return []operation{test(path, have.summary), remove(path)}
 }
 
 // keepSteps change the autoscalers' annotations, which never change without the

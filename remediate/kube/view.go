@@ -24,6 +24,8 @@ type view struct {
 	// note is the mark's text; noted says that there is one, empty or not.
 	note  string
 	noted bool
+	// summary is what the Node tells its NVLink domain.
+	summary string
 	// kept are the autoscalers' annotations, whoever set them.
 	kept          map[string]string
 	unschedulable bool
@@ -70,6 +72,7 @@ func viewOf(node *corev1.Node) view {
 	v.offered.Capacity = count(node.Status.Capacity)
 	v.offered.Allocatable = count(node.Status.Allocatable)
 	v.note, v.noted = node.Annotations[remediate.NoteAnnotation]
+	v.summary = node.Annotations[remediate.SummaryAnnotation]
 	for _, key := range remediate.KeepAnnotations() {
 		if value, ok := node.Annotations[key]; ok {
 			if v.kept == nil {
@@ -147,6 +150,7 @@ func (v view) observed() remediate.Observed {
 func (v view) same(other view) bool {
 	return v.uid == other.uid &&
 		v.note == other.note &&
+		v.summary == other.summary &&
 		maps.Equal(v.kept, other.kept) &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&

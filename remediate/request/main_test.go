@@ -114,6 +114,18 @@ func deed(kind remediate.StepKind) remediate.Deed {
 	}
 }
 
+// Do is what an agent makes of a deed: what it owes in the end is put back once its
+// outcome is known. A deed that was stopped is left as it is.
+func (b *bench) Do(ctx context.Context, d remediate.Deed, owe remediate.Owe) remediate.Outcome {
+	o := b.Request.Do(ctx, d, owe)
+	if d.Undo = o.Owed; o.Result != remediate.Aborted {
+		if err := b.Undo(context.WithoutCancel(ctx), d); err != nil {
+			o.Text += "; " + err.Error()
+		}
+	}
+	return o
+}
+
 // begin has the agent do the deed; the outcome comes by the channel.
 func (b *bench) begin(t *testing.T, d remediate.Deed) <-chan remediate.Outcome {
 	t.Helper()

@@ -12,12 +12,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
-const (
-	// every is the time between two looks for an answer.
-	every = 5 * time.Second
-	// withdrawLimit is how long a deed that is over tries to take its request back.
-	withdrawLimit = 30 * time.Second
-)
+// every is the time between two looks for an answer.
+const every = 5 * time.Second
 
 // The words of Deed.Undo: a request that may stand, and one that surely did.
 const (
@@ -67,7 +63,9 @@ type Request struct {
 }
 
 // Do asks for the deed, or goes on with a request that an agent before us has made,
-// and returns with the answer or when the deed's deadline has passed.
+// and returns with the answer or when the deed's deadline has passed. The request
+// still stands then, and is owed: an answer that was taken away before it was
+// written down would be lost with an agent that dies in between.
 func (r *Request) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe) remediate.Outcome {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if !deed.Deadline.IsZero() {
@@ -75,16 +73,9 @@ func (r *Request) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe
 	}
 	defer cancel()
 	o := r.try(limited, deed, owe)
+	o.Owed = []string{undoRequest}
 	if errors.Is(ctx.Err(), context.Canceled) && o.Result == remediate.Unsuccessful {
 		o.Result, o.Text = remediate.Aborted, "stopped before there was an answer; the request still stands"
-		o.Owed = []string{undoRequest}
-		return o
-	}
-	back, cancelBack := context.WithTimeout(context.WithoutCancel(ctx), withdrawLimit)
-	defer cancelBack()
-	if err := r.withdraw(back, deed); err != nil {
-		o.Text += fmt.Sprintf("; %v", err)
-		o.Owed = []string{undoRequest}
 	}
 	return o
 }

@@ -19,21 +19,21 @@ import (
 // host is a simulated GPU node with its Node object, and an administrator.
 type host struct {
 	*daemontest.Daemon
-	t     *testing.T
+	t     testing.TB
 	admin kubernetes.Interface
 	name  string
 }
 
 // onCluster prepares a daemon with a Node of its own, under its own service
 // account and no more rights than deploy/ gives that. It is not started.
-func onCluster(t *testing.T, cluster *kubetest.Cluster) *host {
+func onCluster(t testing.TB, cluster *kubetest.Cluster) *host {
 	t.Helper()
 	programs.Deploy(t, cluster)
 	return withAccount(t, cluster, daemontest.Account())
 }
 
 // withAccount is onCluster under any service account.
-func withAccount(t *testing.T, cluster *kubetest.Cluster, account types.NamespacedName) *host {
+func withAccount(t testing.TB, cluster *kubetest.Cluster, account types.NamespacedName) *host {
 	t.Helper()
 	h := &host{t: t, Daemon: programs.New(t)}
 	// What a test leaves in the API, such as its events, is not the next run's.

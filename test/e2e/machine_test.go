@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func read(t *testing.T, path string) string {
+func read(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	must(t, err)
@@ -21,7 +21,7 @@ func read(t *testing.T, path string) string {
 }
 
 // requireMounts skips the test where the command, which mounts, does not work.
-func requireMounts(t *testing.T, argv []string) {
+func requireMounts(t testing.TB, argv []string) {
 	t.Helper()
 	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
 		t.Skipf("this machine allows no private mounts: %v %s", err, out)

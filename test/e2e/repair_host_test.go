@@ -21,14 +21,14 @@ const shortest = config.Duration(10 * time.Second)
 // workshop is what a daemon in mode repair finds on its host: processes, and the
 // driver's tool.
 type workshop struct {
-	t   *testing.T
+	t   testing.TB
 	d   *daemontest.Daemon
 	dir string
 }
 
 // equip has a daemon repair by commands on a host of its own, where nothing takes
 // long. GPUs are reset one by one, since a fabric manager runs.
-func equip(t *testing.T, d *daemontest.Daemon) *workshop {
+func equip(t testing.TB, d *daemontest.Daemon) *workshop {
 	t.Helper()
 	w := &workshop{t: t, d: d, dir: t.TempDir()}
 	must(t, os.Mkdir(w.proc(), 0o755))
@@ -98,13 +98,13 @@ func busID(g node.GPU) string { return g.PCI + ".0" }
 type repairHost struct {
 	*host
 	*workshop
-	t       *testing.T
+	t       testing.TB
 	kubelet *kubelet.Kubelet
 }
 
 // inRepair prepares a daemon in mode repair, with no more rights than deploy/ gives.
 // Nobody reboots the host.
-func inRepair(t *testing.T) *repairHost {
+func inRepair(t testing.TB) *repairHost {
 	t.Helper()
 	cluster := shared.Cluster(t)
 	h := &repairHost{t: t, host: onCluster(t, cluster), kubelet: kubelet.Start(t)}

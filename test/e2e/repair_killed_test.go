@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
 // TestKilledInAReset: the daemon is killed with SIGKILL right before or right after
@@ -42,5 +44,43 @@ func TestKilledInAReset(t *testing.T) {
 				t.Error("something could not be put back")
 			}
 		})
+	}
+}
+
+// TestKilledInADrain: the next daemon goes on where that one was.
+func TestKilledInADrain(t *testing.T) {
+	t.Parallel()
+	h := inRepair(t)
+	h.draining(2)
+	h.Kill()
+	h.budget(1)
+	h.StartReady()
+	h.awaitBack()
+	for _, reason := range []string{"NodeQuarantined", "DrainStarted", "Drained", "ResetDone"} {
+		h.awaitEvent(reason)
+	}
+	if got := h.resets(); len(got) != 1 || h.pod("serving") != nil {
+		t.Errorf("resets of %v, and the pod is %+v", got, h.pod("serving"))
+	}
+}
+
+// TestStoppedInAReset: a daemon that is stopped in order ends the driver's tool, and
+// puts back what it has changed before it ends.
+func TestStoppedInAReset(t *testing.T) {
+	t.Parallel()
+	h := inRepair(t)
+	h.smi("sleep 1000", "")
+	h.edit(operands)
+	h.inService()
+	h.sicken(2)
+	daemontest.Await(t, "the GPU is being reset", func() bool { return len(h.resets()) > 0 })
+	h.Stop()
+	h.restored(2)
+	h.smi("", "")
+	h.StartReady()
+	h.awaitEvent("ResetUndecided")
+	h.awaitEvent("RebootRequested")
+	if got := h.resets(); len(got) != 1 {
+		t.Errorf("resets of %v", got)
 	}
 }

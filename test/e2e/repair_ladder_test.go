@@ -21,11 +21,13 @@ func TestTheLadder(t *testing.T) {
 	for _, rung := range []struct{ name, as, says, event string }{
 		{"the reset fails", node.ResetFails, "Unable to reset", "ResetFailed"},
 		{"the reset heals nothing", node.ResetHealsNothing, "", "ResetDone"},
+		{"the reset hangs", node.ResetHangs, "", "ResetFailed"},
 	} {
 		t.Run(rung.name, func(t *testing.T) {
 			t.Parallel()
 			h := inRepair(t)
 			h.reboots()
+			h.Config.Repair.Reset.Deadline = shortest
 			sick := h.GPU(2)
 			h.Must(h.Sim.ResetAs(sick.UUID, rung.as, rung.says))
 			_, elsewhere := h.serve("elsewhere", 5)

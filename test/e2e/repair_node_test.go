@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +41,49 @@ func TestAnUncordonCallsTheDrainOff(t *testing.T) {
 	h.staysAsItIs()
 	if now := h.pod(pod.Name); now == nil || now.DeletionTimestamp != nil || len(h.resets()) > 0 {
 		t.Errorf("the pod is %+v, resets %v, and the drain was called off", now, h.resets())
+	}
+}
+
+// TestAnUncordonLetsAResetEnd: a reset that is under way cannot be called off. It ends,
+// what it has changed is put back, and the node serves.
+func TestAnUncordonLetsAResetEnd(t *testing.T) {
+	t.Parallel()
+	h := inRepair(t)
+	goOn := filepath.Join(t.TempDir(), "go-on")
+	h.smi("until [ -e "+goOn+" ]; do sleep 0.05; done", "")
+	h.edit(operands)
+	h.inService()
+	h.sicken(2)
+	daemontest.Await(t, "the GPU is being reset", func() bool { return len(h.resets()) > 0 })
+	h.edit(uncordon)
+	h.awaitEvent("ClaimEnded")
+	must(t, os.WriteFile(goOn, nil, 0o600))
+	h.awaitBack()
+	h.restored(2)
+	if got := h.resets(); len(got) != 1 {
+		t.Errorf("resets of %v", got)
+	}
+}
+
+// TestARepairLeavesAnAdministratorsCordon, which was there before.
+func TestARepairLeavesAnAdministratorsCordon(t *testing.T) {
+	t.Parallel()
+	h := inRepair(t)
+	h.inService()
+	h.edit(cordon)
+	seen := h.record()
+	h.sicken(2)
+	h.awaitContained()
+	h.await("the incident is over", func(n *corev1.Node) bool {
+		return n.Labels["gpuhealthd.io/state"] == "healthy" && n.Labels["gpuhealthd.io/gpus-healthy"] == "8" && quarantine(n) == nil
+	})
+	for _, v := range h.versions(seen) {
+		if !v.Spec.Unschedulable {
+			t.Errorf("version %s has the administrator's cordon released", v.ResourceVersion)
+		}
+	}
+	if got := h.resets(); len(got) != 1 {
+		t.Errorf("resets of %v", got)
 	}
 }
 

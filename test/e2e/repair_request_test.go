@@ -18,32 +18,56 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
-// TestAResetByAnnotation: the test is who watches the Node, resets and answers.
-func TestAResetByAnnotation(t *testing.T) {
-	t.Parallel()
-	h := inRepair(t)
-	h.Config.Repair.Reset.Mode = remediate.MeansAnnotation
-	h.inService()
-	h.sicken(2)
+// asked is the request annotation as the public contract has it.
+type asked struct {
+	ID, Kind string
+	GPUs     []struct{ PCI, UUID string }
+}
+
+// awaitAsked returns what is asked for by annotation.
+func (h *repairHost) awaitAsked() (a asked) {
+	h.t.Helper()
 	n := h.await("a reset is asked for", func(n *corev1.Node) bool { return n.Annotations["gpuhealthd.io/request"] != "" })
-	var asked struct {
-		ID, Kind string
-		GPUs     []struct{ PCI, UUID string }
-	}
-	must(t, json.Unmarshal([]byte(n.Annotations["gpuhealthd.io/request"]), &asked))
-	if g := h.GPU(2); asked.Kind != "reset" || len(asked.GPUs) != 1 || asked.GPUs[0].UUID != g.UUID || asked.GPUs[0].PCI != g.PCI {
-		t.Errorf("asked for %+v", asked)
-	}
-	if holders, err := h.Sim.Holders(h.GPU(2).UUID); err != nil || len(holders) > 0 {
-		t.Errorf("asked for while processes %v have the GPU open, %v", holders, err)
-	}
-	h.heal(2)
-	answer, err := json.Marshal(map[string]string{"id": asked.ID, "result": "succeeded", "text": "done by hand"})
-	must(t, err)
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{"gpuhealthd.io/response": string(answer)}}})
-	must(t, err)
+	must(h.t, json.Unmarshal([]byte(n.Annotations["gpuhealthd.io/request"]), &a))
+	return a
+}
+
+// answer says that what was asked for is done.
+func (h *repairHost) answer(a asked) {
+	h.t.Helper()
+	text, err := json.Marshal(map[string]string{"id": a.ID, "result": "succeeded", "text": "done by hand"})
+	must(h.t, err)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{"gpuhealthd.io/response": string(text)}}})
+	must(h.t, err)
 	h.edit(string(patch))
-	h.answered()
+}
+
+// TestAResetByAnnotation: the test is who watches the Node, resets and answers. The
+// daemon may die meanwhile: the next one asks for the same thing, and hears the answer.
+func TestAResetByAnnotation(t *testing.T) {
+	for name, meanwhile := range map[string]func(h *repairHost){
+		"nothing happens meanwhile": func(*repairHost) {},
+		"the daemon is killed":      func(h *repairHost) { h.Kill(); h.Start() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := inRepair(t)
+			h.Config.Repair.Reset.Mode = remediate.MeansAnnotation
+			h.inService()
+			h.sicken(2)
+			a := h.awaitAsked()
+			if g := h.GPU(2); a.Kind != "reset" || len(a.GPUs) != 1 || a.GPUs[0].UUID != g.UUID || a.GPUs[0].PCI != g.PCI {
+				t.Errorf("asked for %+v", a)
+			}
+			if holders, err := h.Sim.Holders(h.GPU(2).UUID); err != nil || len(holders) > 0 {
+				t.Errorf("asked for while processes %v have the GPU open, %v", holders, err)
+			}
+			meanwhile(h)
+			h.heal(2)
+			h.answer(a)
+			h.answered()
+		})
+	}
 }
 
 // answered fails the test unless the node comes back by a reset of somebody else's,

@@ -11,7 +11,7 @@ import (
 )
 
 // awaitBack returns the Node once it is in service again, with so many GPUs, and
-// nothing of ours is left on it.
+// nothing of ours is left on it. Nothing may have been forbidden on the way.
 func (h *repairHost) awaitBack() *corev1.Node {
 	h.t.Helper()
 	n := h.await("it is back in service", func(n *corev1.Node) bool {
@@ -19,6 +19,9 @@ func (h *repairHost) awaitBack() *corev1.Node {
 			!n.Spec.Unschedulable && !contained(n) && condition(n, "GPUHealthy").Status == corev1.ConditionTrue
 	})
 	h.AwaitSettled()
+	if forbidden := h.Metric("api_request_seconds_count", `code="403"`); forbidden > 0 {
+		h.t.Errorf("%.0f requests were forbidden", forbidden)
+	}
 	return n
 }
 

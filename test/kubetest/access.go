@@ -6,6 +6,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -38,5 +39,17 @@ func (c *Cluster) AwaitAllowed(t testing.TB, account types.NamespacedName, what 
 	})
 	if err != nil {
 		t.Fatalf("service account %s may not %s %s: %v", account, what.Verb, what.Resource, err)
+	}
+}
+
+// AwaitForbidden returns when the API server forbids what is tried: an admission
+// policy is in force only some tenths of a second after it is applied.
+func AwaitForbidden(t testing.TB, what string, try func(context.Context) error) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		return apierrors.IsForbidden(try(ctx)), nil
+	})
+	if err != nil {
+		t.Fatalf("%s is not forbidden: %v", what, err)
 	}
 }

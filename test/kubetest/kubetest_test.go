@@ -109,8 +109,17 @@ func TestServiceAccountHasItsRoleAndItsNode(t *testing.T) {
 	cluster.CreateNode(t, "bound")
 	account := types.NamespacedName{Namespace: "default", Name: "reader"}
 	cluster.AwaitAllowed(t, account, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes"})
-	for _, node := range []string{"", "bound"} {
-		path := kubetest.Kubeconfig(t, cluster.ServiceAccount(t, account, node))
+	tests := []struct {
+		node   string
+		config *rest.Config
+	}{
+		{"", cluster.ServiceAccount(t, account, "")},
+		{"bound", cluster.ServiceAccount(t, account, "bound")},
+		{"bound", cluster.Projected(t, account, "bound")},
+	}
+	for _, test := range tests {
+		node := test.node
+		path := kubetest.Kubeconfig(t, test.config)
 		config, err := clientcmd.BuildConfigFromFlags("", path)
 		if err != nil {
 			t.Fatal(err)
