@@ -22,7 +22,7 @@ func (c checking) once(ctx context.Context) (agent.Status, error) {
 	if err != nil {
 		return agent.Status{}, err
 	}
-	defer os.RemoveAll(memory)
+	defer func() { _ = os.RemoveAll(memory) }() // a leftover in the temp folder harms nothing
 	lock := childLock(c.cfg.State.Path)
 	cfg := c.observing(memory)
 	opts, err := options(cfg, slog.New(slog.DiscardHandler), agent.NewMetrics(prometheus.NewRegistry()), func() []nvml.GPU { return nil })
@@ -45,7 +45,7 @@ func (c checking) observing(memory string) config.Config {
 	cfg.State.Path = filepath.Join(memory, "state.db")
 	// A call that hangs must be known before the deadline; the child looks once a period.
 	cfg.NVML.Deadline = min(cfg.NVML.Deadline, config.Duration(c.deadline/2))
-	cfg.NVML.Period = min(cfg.NVML.Period, config.Duration(c.deadline/4))
+	cfg.NVML.Period = min(cfg.NVML.Period, config.Duration(c.deadline/10))
 	return cfg
 }
 

@@ -35,13 +35,16 @@ func Once(ctx context.Context, opts agent.Options) (agent.Status, error) {
 		return agent.Status{}, err
 	}
 	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	start := a.Status().KernelLog
-	go func() { ended <- a.Run(running) }()
+	go func() {
+		_ = a.Run(running) // why it ends has no say in what was found
+		close(ended)
+	}()
 	s, err := asker.follow(ctx, a, start)
 	stop()
 	select {
-	case <-ended: // its end has no say in what was found
+	case <-ended:
 	case <-time.After(leave):
 	}
 	return s, err

@@ -51,7 +51,7 @@ func (m mark) write(path string) error {
 	if err != nil {
 		return fmt.Errorf("what quarantine has done: %w", err)
 	}
-	defer os.Remove(next.Name()) // it is not there any more once it is renamed
+	defer func() { _ = os.Remove(next.Name()) }() // it is not there any more once it is renamed
 	_, err = next.Write(data)
 	if err = errors.Join(err, next.Sync(), next.Close()); err == nil {
 		err = os.Rename(next.Name(), path)
