@@ -1,8 +1,15 @@
-// Package diag knows DCGM's diagnostics: which level a fault calls for, on
-// which GPUs, how long that takes at most, and that the GPUs must be idle.
+// Package diag knows DCGM's diagnostics: which level a fault calls for, on which
+// GPUs, how long that takes at most; and what the answer of "dcgmi diag -j" is
+// worth, which is more than its exit status and less than its word.
 //
-// Nothing is run yet: a Request is what an operator, or whoever the site
-// allows, is asked for. The package knows nothing of Kubernetes.
+// Read makes a Report of an answer of DCGM 3 or 4, Judge a Finding for each GPU.
+// A test that is missing or skipped did not pass; an error of a version of DCGM
+// that is known for it is doubted; one GPU's failure condemns no other; and what
+// could not run is never hardware. The tables that this rests on are data, with
+// their sources: expectations, severities, codes, exits, flaws.
+//
+// The package is pure: it runs nothing (diag/dcgmi does) and knows nothing of
+// Kubernetes.
 package diag
 
 import (
@@ -24,12 +31,20 @@ type Request struct {
 	AtMost time.Duration `json:"atMost"`
 }
 
-// What eight GPUs take at most at level 2 and 3, as observed; NVIDIA's guide
-// names about 2 and about 15 minutes.
-const (
-	level2 = 10*time.Minute + 30*time.Second
-	level3 = 35 * time.Minute
-)
+// Expected is how long a level takes at most as far as was seen: 2 and 3 with
+// eight GPUs; NVIDIA's guide names about 2 and about 15 minutes, seconds for 1, and
+// one to two hours for 4.
+func Expected(level int) time.Duration {
+	switch level {
+	case 1:
+		return time.Minute
+	case 2:
+		return 10*time.Minute + 30*time.Second
+	case 3:
+		return 35 * time.Minute
+	}
+	return 2 * time.Hour
+}
 
 // For gives the diagnosis that a verdict calls for; false for none. An echo
 // calls for none: its root does.
@@ -37,11 +52,7 @@ func For(v fault.Verdict) (Request, bool) {
 	if v.Diag < 2 || v.Root != "" || v.Closed || len(v.GPUs) == 0 {
 		return Request{}, false
 	}
-	atMost := level2
-	if v.Diag > 2 {
-		atMost = level3
-	}
-	return Request{Incident: v.ID, Level: v.Diag, GPUs: v.GPUs, AtMost: atMost}, true
+	return Request{Incident: v.ID, Level: v.Diag, GPUs: v.GPUs, AtMost: Expected(v.Diag)}, true
 }
 
 // String says the request in words.

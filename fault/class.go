@@ -31,6 +31,7 @@ const (
 	PCIeDegraded   Class = "pcie-degraded"
 	GPUCountShort  Class = "gpu-count-short"
 	GPUFailed      Class = "gpu-failed"
+	DiagFailed     Class = "diag-failed"
 	RecoveryAction Class = "recovery-action"
 	GPULost        Class = "gpu-lost"
 	GSPTimeout     Class = "gsp-timeout"

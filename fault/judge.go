@@ -170,6 +170,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.released(f.ID)
 	case Repaired:
 		j.repaired(now, f)
+	case Diagnosed:
+		j.shown(now, f.GPU.PCI, DiagFailed)
 	case Service:
 		j.service(now, f.Event)
 	case Neighbours:

@@ -118,6 +118,9 @@ type Blind struct {
 // episode with this ID.
 type Released struct{ ID string }
 
+// Diagnosed says that a GPU has failed a diagnosis which was for no episode.
+type Diagnosed struct{ GPU Device }
+
 // Repaired says that GPUs were reset, by whoever did it. That the host was
 // rebooted is a Boot.
 type Repaired struct{ GPUs []Device }
@@ -131,3 +134,4 @@ func (Hung) isFact()      {}
 func (Blind) isFact()     {}
 func (Released) isFact()  {}
 func (Repaired) isFact()  {}
+func (Diagnosed) isFact() {}

@@ -81,6 +81,8 @@ var rules = []Rule{
 		EchoOf: []Class{XID79, GPULost, GPUFailed, XID119, XID48, XID95}},
 	{Class: SRAMThreshold, Title: "the SRAM has had too many errors", Hardware: true, Floor: true,
 		Radius: GPU, Action: Replace, Drain: DrainWhenIdle, Diag: 3, Cure: CurePerson},
+	{Class: DiagFailed, Title: "the GPU has failed a diagnosis that was asked for or scheduled", Hardware: true,
+		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 3, Cure: CurePerson},
 	{Class: SparesLow, Title: "few spare rows are left in a memory bank", Hardware: true,
 		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},
 	{Class: Thermal, Title: "the GPU is too hot", Hardware: true,

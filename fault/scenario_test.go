@@ -41,6 +41,7 @@ import (
 //	+5s   blind|mismatch TEXT     the driver cannot be asked
 //	+5s   released ID             a person put the node back to service
 //	+5s   reset ADDRESS…          somebody has reset the GPUs
+//	+5s   diagnosed ADDRESS       the GPU has failed a diagnosis
 //	+5s   replaced                other GPUs sit at the same addresses
 //	+24h  tick                    time passes
 //	+0s   hears                   neighbours can be heard; comes first
@@ -172,6 +173,8 @@ func (s *stage) do(n int, word, text string) {
 			r.GPUs = append(r.GPUs, Device{PCI: s.pci(n, a)})
 		}
 		s.step(Observation{Fact: r})
+	case "diagnosed":
+		s.step(Observation{Fact: Diagnosed{GPU: Device{PCI: s.pci(n, text)}}})
 	case "replaced":
 		s.swapped++
 	case "tick":

@@ -7,8 +7,11 @@ import "time"
 // all other repairs, a reset is short, a drain may take its time.
 func (p *Plan) decide(now time.Time) {
 	p.adapt(now)
+	p.relent(now)
 	if p.policy.Mode != Repair {
 		p.stand(now)
+		p.consider(now)
+		p.diagnose(now)
 		return
 	}
 	p.forget(now)
@@ -19,6 +22,9 @@ func (p *Plan) decide(now time.Time) {
 	p.block(now)
 	p.stuck(now)
 	p.abandon(now)
+	p.exchanged(now)
+	p.consider(now)
+	p.giveRoom(now)
 	if p.state.Deed == nil && p.sources.Store == "" {
 		p.reboot(now)
 	}
@@ -27,9 +33,12 @@ func (p *Plan) decide(now time.Time) {
 	}
 	p.drain(now)
 	p.credit(now)
-	for _, i := range p.live() {
-		p.place(now, i)
-		p.remind(now, i)
+	p.diagnose(now)
+	for _, i := range p.state.Open {
+		if !i.Adopted && (i.standing() || i.awaits()) {
+			p.place(now, i)
+			p.remind(now, i)
+		}
 	}
 }
 
@@ -55,7 +64,7 @@ func (p *Plan) stand(now time.Time) {
 	if d == nil || d.Undoing {
 		return
 	}
-	if d.Watched {
+	if d.Watched || p.asked(d.ID) {
 		p.expire(now)
 	} else {
 		p.callOff(now)
@@ -81,7 +90,7 @@ func (p *Plan) climb(now time.Time) {
 // What the agent does itself runs to its end.
 func (p *Plan) abandon(now time.Time) {
 	d := p.state.Deed
-	if d == nil || d.Undoing || d.Kind == StepDrain || !d.Resumable {
+	if d == nil || d.Undoing || d.Kind == StepDrain || d.Kind == StepDiag || !d.Resumable {
 		return
 	}
 	for _, i := range p.served(&d.Deed) {
@@ -90,4 +99,11 @@ func (p *Plan) abandon(now time.Time) {
 		}
 	}
 	p.callOff(now)
+}
+
+// giveRoom calls off a diagnosis that another repair would have to wait for.
+func (p *Plan) giveRoom(now time.Time) {
+	if d := p.state.Deed; d != nil && d.Kind == StepDiag && !d.Undoing && !d.Watched && p.sources.Store == "" && p.urgent(now) {
+		p.stopDiag(now, "another repair comes first", false)
+	}
 }

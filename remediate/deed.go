@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -77,6 +78,10 @@ type Outcome struct {
 	Text string `json:"text,omitempty"`
 	// Owed is what is still to be put back.
 	Owed []string `json:"owed,omitempty"`
+	// Checked is what a diagnosis says of each GPU, Report all that it says, for a
+	// person; the plan does not read that.
+	Checked []Checked       `json:"checked,omitempty"`
+	Report  json.RawMessage `json:"report,omitempty"`
 	// Holders are those in the way of a reset.
 	Holders []Holder `json:"holders,omitempty"`
 }

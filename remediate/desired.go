@@ -33,6 +33,8 @@ func (p *Plan) Desired() Desired {
 			d.Note = note(i)
 		}
 	}
+	d.Diag, d.DiagAt = p.diagnosed()
+	d.Taken = p.state.Taken
 	if gpus, known := p.gpus(); known {
 		healthy := p.healthy(gpus)
 		d.GPUsHealthy = &healthy

@@ -35,7 +35,7 @@ func (p *Plan) window(now time.Time, i *Incident) bool {
 	case StepReboot:
 		return p.whole(now, i) && p.ours(i, StepDrain) && p.idle(now, time.Time{})
 	}
-	return false
+	return p.wantsDiag(now, i) > 0 && p.free(now, p.diagScope(i), time.Time{})
 }
 
 // lost says whether the idle window of a claimed incident is over, or was not
@@ -46,14 +46,14 @@ func (p *Plan) lost(now time.Time, i *Incident) bool {
 		held = p.anybody()
 	}
 	return i.Contained && p.fresh(now, i.Seen) && len(held) > 0 ||
-		!now.Before(i.step(StepCordon).Since.Add(p.policy.Unreachable)) || p.rung(now, i) == ""
+		!now.Before(i.step(StepCordon).Since.Add(p.policy.Unreachable)) || p.rung(now, i) == "" && p.wantsDiag(now, i) == 0
 }
 
 // disclaim gives up an idle window, and looks for no other for a while. The node
 // serves again, if nothing else keeps it closed.
 func (p *Plan) disclaim(now time.Time, i *Incident) {
 	i.Pause = now.Add(p.policy.Settle)
-	if i.Verdict.Acts() {
+	if i.Verdict.Acts() || i.Over != nil {
 		return
 	}
 	i.Claimed, i.Contained, i.ForIdle = false, false, false

@@ -104,6 +104,16 @@ type Incident struct {
 	Refusers []Holder `json:"refusers,omitempty"`
 	// Declined are the deeds that there is nobody here to do.
 	Declined []StepKind `json:"declined,omitempty"`
+	// Level is that of the diagnosis which its verdicts have called for; 0 for none.
+	Level int `json:"level,omitempty"`
+	// Over is the judge's last word, which waits for a diagnosis to confirm it.
+	Over *fault.Verdict `json:"over,omitempty"`
+	// Due is when a diagnosis became due: who held the GPUs before says nothing.
+	Due time.Time `json:"due,omitzero"`
+	// Failing: the fault is over by the judge, and not by a diagnosis.
+	Failing bool `json:"failing,omitempty"`
+	// Vain counts the diagnoses that were begun and came to no answer.
+	Vain int `json:"vain,omitempty"`
 	// Replacement is what is asked of a person once nothing else has helped.
 	Replacement *Replacement `json:"replacement,omitempty"`
 	// Ended is when it was over.

@@ -27,6 +27,8 @@ type Replacement struct {
 	At     time.Time      `json:"at"`
 	// Tried are the repairs that have not helped, the oldest first.
 	Tried []Attempt `json:"tried,omitempty"`
+	// Checked is what a diagnosis of the part says.
+	Checked []Checked `json:"checked,omitempty"`
 }
 
 // rung gives the repair that an incident wants next: what its verdict asks for,
@@ -37,7 +39,11 @@ func (p *Plan) rung(now time.Time, i *Incident) StepKind {
 	if i.Replacement != nil {
 		return StepReplace
 	}
-	switch max(v.Action, v.Later) {
+	wants := max(v.Action, v.Later)
+	if i.Failing {
+		wants = max(wants, fault.Reset)
+	}
+	switch wants {
 	case fault.Replace:
 		return StepReplace
 	case fault.Reset:

@@ -67,11 +67,13 @@ func (w *world) take() {
 // judge checks that a deed may be begun.
 func (l *deedLog) judge(d Deed) {
 	for _, g := range d.GPUs {
-		if !slices.ContainsFunc(l.w.plan.live(), func(i *Incident) bool { return overlap(i.Verdict.GPUs, []fault.Device{g}) }) {
+		if d.Kind != StepDiag && !slices.ContainsFunc(l.w.plan.live(), func(i *Incident) bool { return overlap(i.Verdict.GPUs, []fault.Device{g}) }) {
 			l.w.fail(d.ID + " is for a GPU without an open fault")
 		}
 	}
 	switch d.Kind {
+	case StepDiag:
+		l.vacant(d)
 	case StepReset:
 		l.vacant(d)
 		for _, g := range d.GPUs {
@@ -156,6 +158,10 @@ func (w *world) work() {
 		w.hand.owing = w.plan.Owes(w.now, d.ID, "something")
 		return
 	}
+	if d.Kind == StepDiag {
+		w.diagnosed(d)
+		return
+	}
 	result := pick(w, Succeeded, Succeeded, Succeeded, Unsuccessful, Refused, Unavailable, Aborted)
 	w.end(d, result)
 }
@@ -233,13 +239,16 @@ func (w *world) finish() {
 		w.close(0)
 	}
 	w.silent = false
-	if slices.ContainsFunc(w.plan.state.Open, func(i *Incident) bool { return i.Adopted }) {
-		w.uncordon() // what is known of by its mark alone may need a person
-	}
-	for range 5 {
+	for range 20 {
 		w.pass(w.policy.Probation + 31*time.Minute)
+		w.held = [len(gpus)]bool{}
+		w.occupy()
 		w.work()
 		w.settle()
+	}
+	if slices.ContainsFunc(w.plan.state.Open, func(i *Incident) bool { return i.Adopted || i.Over != nil }) {
+		w.uncordon() // what is known of by its mark alone, or proven by nothing, may need a person
+		w.pass(w.policy.Probation + time.Minute)
 	}
 	if n := len(w.plan.state.Open); n > 0 {
 		w.fail(fmt.Sprintf("%d incidents never ended", n))
@@ -259,6 +268,9 @@ func (w *world) rest() bool {
 func (w *world) rests(i *Incident) bool {
 	if i.Released || i.Adopted || i.State == Failed || i.State == Probation {
 		return true
+	}
+	if i.awaits() {
+		return w.silent || i.step(StepDiag).Status == Blocked
 	}
 	wants := max(i.Verdict.Action, i.Verdict.Later)
 	if wants < fault.Reset {

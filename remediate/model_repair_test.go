@@ -54,6 +54,8 @@ type world struct {
 	silent bool
 	hand   hand
 	log    deedLog
+	// confirmed are the incidents whose diagnosis has passed, or need not.
+	confirmed map[string]bool
 	// states are those that the open incidents were in last.
 	states map[string]NodeState
 	past   []string
@@ -71,13 +73,14 @@ var gpus = [...]fault.Device{
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 6)), now: time.Unix(1_800_000_000, 0),
-		node: Observed{Exists: true, UID: "a"}, states: map[string]NodeState{}}
+		node: Observed{Exists: true, UID: "a"}, states: map[string]NodeState{}, confirmed: map[string]bool{}}
 	w.policy = DefaultRepair()
 	w.policy.Drain.Mode = pick(w, MeansOff, MeansPods, MeansPods, MeansCommand)
 	w.policy.Drain.AtDeadline = pick(w, Wait, Force)
 	w.policy.Reset.Mode = pick(w, MeansOff, MeansCommand, MeansCommand, MeansAnnotation, MeansResource)
 	w.policy.Reset.OnHolders = pick(w, HolderHold, HolderReboot)
 	w.policy.Reboot.Mode = pick(w, MeansOff, MeansCommand, MeansCommand, MeansAnnotation)
+	w.policy.Diag.Mode, w.policy.Diag.Unproven = pick(w, MeansOff, MeansCommand, MeansCommand), pick(w, DiagHold, DiagAccept)
 	w.plan = NewPlan(w.policy)
 	w.log = newDeedLog(w)
 	w.start()
@@ -99,7 +102,7 @@ func (w *world) sources() {
 
 func (w *world) random() {
 	w.pass(time.Duration(w.rng.IntN(120)) * time.Second)
-	switch w.rng.IntN(20) {
+	switch w.rng.IntN(21) {
 	case 0, 1:
 		w.open()
 	case 2:
@@ -130,6 +133,8 @@ func (w *world) random() {
 		w.pass(pick(w, 5*time.Minute, 31*time.Minute, 2*time.Hour, 8*24*time.Hour))
 	case 13, 14, 15, 16:
 		w.occupy()
+	case 17:
+		w.ask()
 	default:
 		w.work()
 	}
@@ -149,8 +154,8 @@ func (w *world) open() {
 		Action: pick(w, fault.Record, fault.Cordon, fault.Reset, fault.Reset, fault.Reset, fault.Reboot, fault.Replace),
 		Drain:  pick(w, fault.DrainNow, fault.DrainNow, fault.DrainWhenIdle), Hard: w.rng.IntN(2) == 0,
 		GPUs: []fault.Device{gpus[w.rng.IntN(len(gpus))]}}
-	if v.Action == fault.Record {
-		v.Later, v.Drain, v.Hard = pick(w, fault.None, fault.Reset, fault.Reset), fault.DrainWhenIdle, false
+	if v.Action == fault.Record || v.Action == fault.Cordon {
+		v.Later, v.Drain, v.Hard = pick(w, fault.None, fault.Reset, fault.Reset, fault.Diag), fault.DrainWhenIdle, false
 	}
 	if w.rng.IntN(10) == 0 {
 		v.GPUs = nil // a fault of the node
@@ -306,6 +311,7 @@ func (w *world) settle() {
 	w.plan.state.Outbox = nil
 	w.take()
 	w.check()
+	w.checkDiag()
 }
 
 func (w *world) check() {

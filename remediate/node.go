@@ -10,6 +10,9 @@ const (
 	LabelRadius     = Prefix + "radius"
 	LabelGPUs       = Prefix + "gpus-healthy"
 	LabelDomain     = Prefix + "nvlink-domain"
+	LabelDiag       = Prefix + "diag"
+	DiagAnnotation  = Prefix + "diag-time"
+	AskAnnotation   = Prefix + "diag-request"
 	TaintQuarantine = Prefix + "quarantine"
 	NoteAnnotation  = Prefix + "incident"
 	// SummaryAnnotation is what the node tells its NVLink domain of its links.
@@ -82,6 +85,13 @@ type Desired struct {
 	// Summary is what the node tells its NVLink domain; empty while its links are in
 	// order, and where it is in none.
 	Summary string `json:"summary,omitempty"`
+	// Diag is what the last diagnosis said, the worst of the GPUs: pass-2, fail-3,
+	// doubtful-2; DiagAt is when, in RFC 3339. Empty where none has said anything.
+	Diag   string `json:"diag,omitempty"`
+	DiagAt string `json:"diagAt,omitempty"`
+	// Taken is the annotation that asked for a diagnosis and was heard: it is
+	// removed.
+	Taken string `json:"taken,omitempty"`
 	// Quarantine asks for cordon, taint and mark.
 	Quarantine bool `json:"quarantine"`
 	// Keep asks autoscalers to let the node be while it is quarantined.
@@ -106,6 +116,9 @@ type Observed struct {
 	Note          *Note  `json:"note,omitempty"`
 	// Kept are the autoscalers' annotations that stand there, whoever set them.
 	Kept map[string]string `json:"kept,omitempty"`
+	// Asks is the annotation that asks for a diagnosis, DiagAt that of the last one.
+	Asks   string `json:"asks,omitempty"`
+	DiagAt string `json:"diagAt,omitempty"`
 	// Offered is what the device plugin makes of the node's GPUs.
 	Offered Offered `json:"offered,omitzero"`
 }

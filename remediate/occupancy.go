@@ -15,7 +15,9 @@ const stale = time.Minute
 
 // Occupied takes in who holds the GPUs.
 func (p *Plan) Occupied(now time.Time, o Occupancy) {
-	p.occupied = &o
+	if p.occupied = &o; o.Unknown == "" {
+		p.looked = o.At
+	}
 	p.decide(now)
 }
 
@@ -24,11 +26,11 @@ func (p *Plan) Occupied(now time.Time, o Occupancy) {
 // before since counts no more: the node was closed or emptied then, or a reset
 // refused.
 func (p *Plan) Watches(now time.Time) (gpus []fault.Device, since time.Time) {
-	gpus = []fault.Device{}
+	gpus, since = p.diagWatches(now)
 	if p.policy.Mode != Repair {
 		return gpus, since
 	}
-	since = p.state.Emptied.At
+	since = later(since, p.state.Emptied.At)
 	for _, i := range p.live() {
 		rung := p.rung(now, i)
 		switch {

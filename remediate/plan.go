@@ -54,6 +54,8 @@ type Plan struct {
 	unsaved   string
 	// occupied is who holds the GPUs, by the last that was heard; nil is unknown.
 	occupied *Occupancy
+	// looked is when it was last known who holds the GPUs.
+	looked time.Time
 	// booted says that the running boot is known since the start.
 	booted bool
 }
@@ -85,6 +87,15 @@ type state struct {
 	Emptied  emptied   `json:"emptied,omitzero"`
 	// Verification is kept for the agent.
 	Verification *Verification `json:"verification,omitempty"`
+	// Asking is the diagnosis that somebody asks for, Answer what came of the last;
+	// Taken is the annotation that was heard, until it is gone.
+	Asking *Asking `json:"asking,omitempty"`
+	Answer *Answer `json:"answer,omitempty"`
+	Taken  string  `json:"taken,omitempty"`
+	// Scheduled is when the last diagnosis by the clock was due.
+	Scheduled time.Time `json:"scheduled,omitzero"`
+	// Diagnosed is what the last diagnosis said, by UUID.
+	Diagnosed map[string]Diagnosed `json:"diagnosed,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -179,8 +190,15 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		p.state.Open = append(p.state.Open, i)
 		p.tell(now, v, "Warning", "FaultDetected", told(v))
 	}
+	i.Level = max(i.Level, v.Diag)
+	if v.Closed && v.Root == "" && (i.Over != nil || p.clearing(i)) {
+		p.await(now, i, v)
+		p.share(now)
+		p.decide(now)
+		return
+	}
 	before := i.Verdict
-	i.Verdict = v
+	i.Verdict, i.Over, i.Failing = v, nil, false
 	if v.Action > fault.Reset && v.Action != before.Action {
 		i.Settling = time.Time{} // the repair has not helped, or something worse has come
 	}
@@ -236,7 +254,7 @@ func (p *Plan) over(now time.Time, i *Incident) {
 // one carries on.
 func (p *Plan) supersede(now time.Time, i *Incident) {
 	for _, other := range slices.Clone(p.state.Open) {
-		if other != i && other.State == Probation && overlap(other.Verdict.GPUs, i.Verdict.GPUs) {
+		if other != i && (other.State == Probation || other.awaits()) && overlap(other.Verdict.GPUs, i.Verdict.GPUs) {
 			p.end(now, other)
 		}
 	}
@@ -272,6 +290,7 @@ func (p *Plan) Node(now time.Time, o Observed) {
 		return
 	}
 	p.adopt(now, o)
+	p.annotated(now, o.Asks)
 	if p.state.UID != o.UID {
 		p.unsee(now)
 	}
@@ -312,6 +331,9 @@ func (p *Plan) unsee(now time.Time) {
 func (p *Plan) release(now time.Time, i *Incident) {
 	i.Released, i.State = true, Suspect
 	i.withdraw(now)
+	if i.Over != nil {
+		i.Verdict, i.Over, i.Failing = *i.Over, nil, false
+	}
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
 		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)

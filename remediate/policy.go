@@ -79,6 +79,7 @@ type Policy struct {
 	Drain  DrainPolicy
 	Reset  ResetPolicy
 	Reboot RebootPolicy
+	Diag   DiagPolicy
 	// Settle is how long after a repair the fault may take to be seen over.
 	Settle time.Duration
 	// Memory is how long a repair of a GPU counts against the next one.
@@ -124,6 +125,7 @@ func DefaultRepair() Policy {
 		Drain:       DrainPolicy{Mode: MeansOff, Deadline: 30 * time.Minute, AtDeadline: Wait},
 		Reset:       ResetPolicy{Mode: MeansOff, Deadline: 10 * time.Minute, OnHolders: HolderHold},
 		Reboot:      RebootPolicy{Mode: MeansOff, Deadline: 30 * time.Minute},
+		Diag:        DiagPolicy{Mode: MeansOff, Level: 2, Level2: 30 * time.Minute, Level3: time.Hour, Unproven: DiagHold},
 		Settle:      10 * time.Minute,
 		Memory:      7 * 24 * time.Hour,
 		Unreachable: 5 * time.Minute,

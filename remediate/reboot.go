@@ -46,9 +46,10 @@ func (p *Plan) mayReboot(now time.Time, i *Incident) bool {
 	return p.idle(now, e.At) || force && !now.Before(e.At.Add(p.policy.Drain.Deadline))
 }
 
-// reboot begins the reboot of the host, if there is one to begin.
-func (p *Plan) reboot(now time.Time) {
-	d := Deed{Kind: StepReboot}
+// nextReboot gives the reboot of the host that may be begun now, nil for none, and
+// those that it serves.
+func (p *Plan) nextReboot(now time.Time) (*Deed, []*Incident) {
+	d := &Deed{Kind: StepReboot}
 	var served []*Incident
 	wanted := false
 	for _, i := range p.live() {
@@ -60,9 +61,18 @@ func (p *Plan) reboot(now time.Time) {
 		wanted = wanted || p.whole(now, i) && p.mayReboot(now, i)
 	}
 	if !wanted || !p.booted { // the next boot is told from this one by its id alone
+		return nil, nil
+	}
+	return d, served
+}
+
+// reboot begins the reboot of the host, if there is one to begin.
+func (p *Plan) reboot(now time.Time) {
+	d, served := p.nextReboot(now)
+	if d == nil {
 		return
 	}
-	p.begin(now, d, served)
+	p.begin(now, *d, served)
 	p.say(now, &p.state.Deed.Deed, "Warning", startReason(StepReboot), "reboot of the host begun, for "+p.state.Deed.where())
 }
 

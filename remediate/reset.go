@@ -47,9 +47,10 @@ func (p *Plan) empty(now time.Time, i *Incident) (since time.Time, ok bool) {
 	return closed, !i.Contained && p.free(now, p.scope(i), closed)
 }
 
-// reset begins the reset of all GPUs that may be reset now, as one.
-func (p *Plan) reset(now time.Time) {
-	d := Deed{Kind: StepReset}
+// nextReset gives the one reset of all GPUs that may be reset now, nil for none,
+// and those that it serves.
+func (p *Plan) nextReset(now time.Time) (*Deed, []*Incident) {
+	d := &Deed{Kind: StepReset}
 	var served []*Incident
 	for _, i := range p.live() {
 		since, ok := p.empty(now, i)
@@ -59,9 +60,18 @@ func (p *Plan) reset(now time.Time) {
 		}
 	}
 	if len(served) == 0 {
+		return nil, nil
+	}
+	return d, served
+}
+
+// reset begins the reset that is due, if there is one.
+func (p *Plan) reset(now time.Time) {
+	d, served := p.nextReset(now)
+	if d == nil {
 		return
 	}
-	p.begin(now, d, served)
+	p.begin(now, *d, served)
 	p.say(now, &p.state.Deed.Deed, "Normal", startReason(StepReset), "reset of "+p.state.Deed.where()+" begun")
 }
 
@@ -129,7 +139,10 @@ func (p *Plan) resetOver(now time.Time, d *Deed, o Outcome) {
 func (p *Plan) settle(now time.Time, d *Deed) {
 	for _, i := range p.live() {
 		served := slices.Contains(d.Incidents, i.Verdict.ID) || within(i.Verdict.GPUs, d.GPUs)
-		if served && fault.RuleFor(i.Verdict.Class).Cure != fault.CurePerson {
+		if served {
+			p.renew(now, i)
+		}
+		if served && i.Over == nil && fault.RuleFor(i.Verdict.Class).Cure != fault.CurePerson {
 			i.Settling = now.Add(p.policy.Settle)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 // The words of mode repair, in TestScenarios:
 //
 //	+0s mode repair [drain=MEANS] [at=wait|force] [reset=MEANS] [holders=reboot|hold] [reboot=MEANS]
+//	         [diag=MEANS] [unproven=hold|accept] [every=TIME[,HH-HH]]
 //	+0s boot ID                       this boot's id; before anything is heard
 //	+5s occupied [UUID=POD…]          who holds which GPU; nobody
 //	+5s occupied unknown WHY          it cannot be told
@@ -17,7 +18,7 @@ import (
 //	+9s done RESULT [UUID=POD…] [TEXT…]   the deed has ended
 //
 // What is under way, whose occupancy is asked for, and how far each incident's
-// steps are, is printed where it has changed.
+// steps are, is printed where it has changed. Of diagnoses see scenario_diag_test.go.
 
 func (s *stage) mode(n int, args []string) {
 	s.policy.Mode = Mode(args[0])
@@ -38,6 +39,12 @@ func (s *stage) mode(n int, args []string) {
 			s.policy.Reset.OnHolders = OnHolders(value)
 		case "reboot":
 			s.policy.Reboot.Mode = Means(value)
+		case "diag":
+			s.policy.Diag.Mode = Means(value)
+		case "unproven":
+			s.policy.Diag.Unproven = Unproven(value)
+		case "every":
+			s.policy.Diag.Schedule = s.schedule(n, value)
 		default:
 			s.t.Fatalf("line %d: unknown setting %q", n, a)
 		}
@@ -65,7 +72,7 @@ func (s *stage) doRepair(n int, word string, args []string) {
 		hs := holding(args[1:])
 		s.plan.Done(s.now, Outcome{Deed: s.deed(n).ID, Result: Result(args[0]), Holders: hs, Text: strings.Join(args[1+len(hs):], " ")})
 	default:
-		s.t.Fatalf("line %d: unknown word %q", n, word)
+		s.doDiag(n, word, args)
 	}
 }
 
@@ -111,6 +118,9 @@ func (s *stage) tellRepair() {
 			for _, a := range r.Tried {
 				line += fmt.Sprintf(" %s@%v", a.Kind, a.At.Sub(s.start))
 			}
+			for _, c := range r.Checked {
+				line += fmt.Sprintf(" diag %s=%s", c.GPU, c.Check)
+			}
 		}
 		lines = append(lines, line)
 	}
@@ -129,6 +139,9 @@ func deedLine(d *Deed, s *stage) string {
 	line := fmt.Sprintf("%s of %s until +%v", d.ID, d.where(), d.Deadline.Sub(s.start))
 	if d.Force {
 		line += " force"
+	}
+	if d.Level > 0 {
+		line += fmt.Sprintf(" level %d", d.Level)
 	}
 	if d.Resumable {
 		line += " resumable"

@@ -74,7 +74,9 @@ type stage struct {
 	said   string
 	// repair is what was last printed of mode repair.
 	repair []string
-	out    strings.Builder
+	// answered is the answer that was last printed.
+	answered string
+	out      strings.Builder
 }
 
 func play(t *testing.T, in []byte) string {
@@ -247,6 +249,9 @@ func (s *stage) sync() {
 	}
 	line += fmt.Sprintf(" cordon=%v taint=%v GPUHealthy=%s/%s NVLinkHealthy=%s/%s", s.node.Unschedulable, s.node.Tainted,
 		d.GPU.Status, d.GPU.Reason, d.NVLink.Status, d.NVLink.Reason)
+	if d.Diag != "" {
+		line += fmt.Sprintf(" diag=%s@%s", d.Diag, d.DiagAt)
+	}
 	if n := s.node.Note; n != nil {
 		line += fmt.Sprintf(" mark=%s/%s/%s", n.ID, n.Step, n.Owner)
 	}
@@ -264,5 +269,6 @@ func (s *stage) sync() {
 		fmt.Fprintf(&s.out, "+%-7v %s\n", s.now.Sub(s.start), line)
 	}
 	s.said = line
+	s.tellAnswer()
 	s.tellRepair()
 }

@@ -18,7 +18,11 @@ func Settle(want Desired, have Observed) Observed {
 		have.Note = nil
 	}
 	cordon, owner, released := Claim(want, have)
-	next := Observed{Exists: have.Exists, UID: have.UID, Unschedulable: cordon, Offered: have.Offered}
+	next := Observed{Exists: have.Exists, UID: have.UID, Unschedulable: cordon, Offered: have.Offered,
+		DiagAt: want.DiagAt, Asks: have.Asks}
+	if want.Taken == have.Asks {
+		next.Asks = ""
+	}
 	switch {
 	case released:
 		next.Note = have.Note
@@ -45,6 +49,7 @@ func (d Desired) Labels() map[string]string {
 		LabelFault:  d.Fault,
 		LabelRadius: d.Radius,
 		LabelDomain: d.Domain,
+		LabelDiag:   d.Diag,
 	}
 	if d.GPUsHealthy != nil {
 		labels[LabelGPUs] = strconv.Itoa(*d.GPUsHealthy)

@@ -26,7 +26,7 @@ func (p *Plan) live() []*Incident {
 
 // standing says whether an incident may ask for anything.
 func (i *Incident) standing() bool {
-	return !i.Released && !i.Verdict.Closed && i.State != Probation
+	return !i.Released && !i.Verdict.Closed && i.State != Probation && !i.awaits()
 }
 
 // ask records what is to be done on an incident's behalf: by others, of whom it
@@ -116,8 +116,10 @@ func (p *Plan) means(k StepKind) Means {
 		return p.policy.Reset.Mode
 	case StepReboot:
 		return p.policy.Reboot.Mode
+	case StepDiag:
+		return p.policy.Diag.Mode
 	}
-	return MeansOff // a diagnosis, so far, and a replacement
+	return MeansOff // a replacement
 }
 
 // covered says whether a step of an incident comes with what another one asks
@@ -129,7 +131,7 @@ func (p *Plan) covered(now time.Time, i *Incident, k StepKind) bool {
 		return p.rebootComes(now, i)
 	case k == StepReset:
 		return slices.ContainsFunc(p.state.Open, func(o *Incident) bool { return o != i && o.standing() && p.serves(o, i) })
-	case k == StepDiag && p.policy.Mode == Repair:
+	case k == StepDiag && p.policy.Mode == Repair && !p.ours(i, k):
 		return slices.ContainsFunc(p.live(), func(o *Incident) bool { return o != i && p.diagnoses(o, i) })
 	}
 	return false

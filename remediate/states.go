@@ -74,15 +74,17 @@ func States() []StateRule {
 				{Failed, "the part has to be replaced"},
 				{Healthy, "the fault is over, as a symptom of another"},
 			}},
-		{State: Repairing, Means: "GPUs are reset or the host is rebooted, or that was done and is given time to be seen to work",
-			Deadline: "repair.reset.deadline or repair.reboot.deadline, then repair.settle",
-			Limit:    func(p Policy) time.Duration { return max(p.Reset.Deadline, p.Reboot.Deadline) + p.Settle },
-			Passed:   "the next rung of the ladder: reset, reboot, replacement",
+		{State: Repairing, Means: "GPUs are reset or the host is rebooted, or that was done and is given time to be seen to work, or GPUs are diagnosed",
+			Deadline: "repair.reset.deadline or repair.reboot.deadline, then repair.settle; repair.diag.level2 or level3",
+			Limit: func(p Policy) time.Duration {
+				return max(p.Reset.Deadline, p.Reboot.Deadline, p.Diag.Level2, p.Diag.Level3) + p.Settle
+			},
+			Passed: "the next rung of the ladder: reset, reboot, replacement; a diagnosis is begun again, and then by repair.diag.unproven: hold or accept",
 			Exits: []Exit{
-				{Probation, "the fault is over"},
-				{Quarantined, "refused, failed, or no help: the next rung"},
+				{Probation, "the fault is over, and a diagnosis has passed where one is run"},
+				{Quarantined, "refused, failed, or no help: the next rung; the fault is over, and its diagnosis waits, was called off or proves nothing"},
 				{Draining, "no help, and the next rung needs the whole node to be empty"},
-				{Failed, "no help, and no rung is left"},
+				{Failed, "no help, and no rung is left; or a diagnosis says so"},
 				{Suspect, "an administrator uncordons the node"},
 				{Healthy, "the fault is over, as a symptom of another"},
 			}},
@@ -118,7 +120,7 @@ func (p *Plan) place(now time.Time, i *Incident) {
 		i.State, i.Since, i.Until = s, now, now.Add(p.limit(s))
 	}
 	switch {
-	case p.doing(i, StepDrain, StepReset, StepReboot) && s != Failed:
+	case p.doing(i, StepDrain, StepReset, StepReboot, StepDiag) && s != Failed:
 		i.Until = p.state.Deed.Deadline
 	case now.Before(i.Settling):
 		i.Until = i.Settling
@@ -129,7 +131,7 @@ func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 	switch {
 	case i.Replacement != nil, p.policy.Mode != Repair && i.Claimed && i.Verdict.Action == fault.Replace:
 		return Failed
-	case p.doing(i, StepReset, StepReboot), now.Before(i.Settling):
+	case p.doing(i, StepReset, StepReboot, StepDiag), now.Before(i.Settling):
 		return Repairing
 	case p.doing(i, StepDrain), p.unproven(now, i):
 		return Draining

@@ -10,8 +10,10 @@ import (
 
 // say tells of a deed, each thing once.
 func (p *Plan) say(now time.Time, d *Deed, kind, reason, message string) {
-	p.announce(now, Event{Key: d.ID + "/" + reason, Type: kind, Reason: reason,
-		Message: fmt.Sprintf("%s (incidents %s)", message, strings.Join(d.Incidents, ", "))})
+	if len(d.Incidents) > 0 {
+		message += fmt.Sprintf(" (incidents %s)", strings.Join(d.Incidents, ", "))
+	}
+	p.announce(now, Event{Key: d.ID + "/" + reason, Type: kind, Reason: reason, Message: message})
 }
 
 // Doubt tells what speaks against a deed's having worked, where that is seen only

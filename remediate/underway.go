@@ -81,6 +81,11 @@ func (p *Plan) Boot(now time.Time, id string) {
 	}
 	p.state.Emptied, p.occupied, p.state.Verification = emptied{}, nil, nil
 	p.unsee(now)
+	for _, i := range p.state.Open {
+		if i.Over != nil {
+			p.renew(now, i)
+		}
+	}
 	if d := p.state.Deed; d != nil && d.Kind == StepReboot && !d.Undoing && d.BootID != id {
 		p.rebooted(now, p.conclude())
 	}
@@ -112,6 +117,7 @@ func (p *Plan) disown(now time.Time) {
 	for _, i := range p.served(&d.Deed) {
 		i.mark(now, d.Kind, Planned)
 	}
+	p.unask(d.ID)
 	p.state.Deed, p.unsaved = nil, ""
 	p.keep(d)
 }
@@ -127,8 +133,11 @@ func (p *Plan) keep(d *underway) {
 // begin puts a deed under way for the incidents that it serves.
 func (p *Plan) begin(now time.Time, d Deed, served []*Incident) {
 	served = p.byRank(served)
-	worst := served[0].Verdict
 	p.state.Serial++
+	worst := fault.Verdict{ID: "asked", Reason: "asked for"}
+	if len(served) > 0 {
+		worst = served[0].Verdict
+	}
 	d.ID = fmt.Sprintf("%s-%s-%d", worst.ID, d.Kind, p.state.Serial)
 	d.Fault, d.Reason = worst.Class, worst.Reason
 	d.Began, d.BootID = now, p.state.Boot
@@ -136,7 +145,7 @@ func (p *Plan) begin(now time.Time, d Deed, served []*Incident) {
 	if d.Deadline.IsZero() {
 		d.Deadline = now.Add(p.time(d.Kind))
 	}
-	if d.Kind != StepDrain {
+	if d.Kind == StepReset || d.Kind == StepReboot {
 		p.charge(now, &d, served)
 	}
 	for _, i := range served {
@@ -168,6 +177,8 @@ func (p *Plan) finish(now time.Time, o Outcome) {
 		p.rebootFailed(now, p.conclude(), o)
 	case d.Kind == StepReset:
 		p.resetOver(now, p.conclude(), o)
+	case d.Kind == StepDiag:
+		p.diagOver(now, p.conclude(), o)
 	default:
 		p.drainOver(now, p.conclude(), o)
 	}
@@ -188,7 +199,7 @@ func (p *Plan) expire(now time.Time) {
 	d := p.state.Deed
 	switch {
 	case d == nil || d.Undoing:
-	case d.Watched && d.Kind == StepReset:
+	case d.Watched && (d.Kind == StepReset || d.Kind == StepDiag):
 		p.finish(now, Outcome{Deed: d.ID, Result: Undecided, Text: "the agent died meanwhile"})
 	case now.Before(d.Deadline.Add(grace)) || d.Kind == StepReboot && !p.booted:
 	default:
@@ -233,7 +244,7 @@ func (p *Plan) inRepair(now time.Time, i *Incident) bool {
 // which the node must not be in service: GPUs are reset, or the host goes down.
 func (p *Plan) bound() bool {
 	d := p.state.Deed
-	return d != nil && !d.Undoing && d.Kind != StepDrain && !d.Resumable
+	return d != nil && !d.Undoing && (d.Kind == StepReset || d.Kind == StepReboot) && !d.Resumable
 }
 
 // byRank gives incidents, the worst first.

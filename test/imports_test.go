@@ -34,8 +34,8 @@ type rule struct {
 var rules = []rule{
 	{folder: "cmd", may: []string{everything}},
 	{folder: "internal/agent", may: []string{everything}},
-	{folder: "internal/config", may: []string{"collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
-	{folder: "internal/repair", may: []string{"collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
+	{folder: "internal/config", may: []string{"diag", "collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
+	{folder: "internal/repair", may: []string{"diag", "collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/check", may: []string{"fault", "remediate", "collector/inventory", "collector/kernlog", "collector/nvml", "internal/agent", "internal/replay"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
@@ -64,7 +64,8 @@ var rules = []rule{
 	{folder: "remediate/host", may: []string{"fault", "remediate", "remediate/command"}},
 	{folder: "remediate/operands", may: []string{"remediate/apiserver"}},
 	{folder: "remediate/request", may: []string{"fault", "remediate", "remediate/apiserver"}},
-	{folder: "diag", may: []string{"fault"}},
+	{folder: "diag", may: []string{"fault"}, pure: true},
+	{folder: "diag/dcgmi", may: []string{"diag"}},
 
 	{folder: "sim", may: []string{"sim"}},
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault", "remediate"}},
@@ -85,7 +86,7 @@ var owners = []struct {
 	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
-	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag", "internal/demo", "test"}},
+	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag/dcgmi", "internal/demo", "test"}},
 	{"C", []string{"collector"}},
 }
 

@@ -25,7 +25,8 @@ func (c checking) once(ctx context.Context) (agent.Status, error) {
 	defer func() { _ = os.RemoveAll(memory) }() // a leftover in the temp folder harms nothing
 	lock := childLock(c.cfg.State.Path)
 	cfg := c.observing(memory)
-	opts, err := options(cfg, slog.New(slog.DiscardHandler), agent.NewMetrics(prometheus.NewRegistry()), func() []nvml.GPU { return nil })
+	nobody := func() *agent.Agent { return nil } // an agent that only observes does no deed that would ask
+	opts, err := options(cfg, slog.New(slog.DiscardHandler), agent.NewMetrics(prometheus.NewRegistry()), nobody)
 	if err != nil {
 		return agent.Status{}, err
 	}

@@ -58,7 +58,7 @@ func run(ctx context.Context, cfg config.Config) error {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	metrics := agent.NewMetrics(reg)
 	var a *agent.Agent
-	opts, err := options(cfg, log, metrics, func() []nvml.GPU { return a.GPUs() })
+	opts, err := options(cfg, log, metrics, func() *agent.Agent { return a })
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,10 @@ func buildInfo() prometheus.Collector {
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go}}, func() float64 { return 1 })
 }
 
-// options turns the configuration into the agent's parts. gpus gives those that are
-// known, once the agent runs.
-func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus func() []nvml.GPU) (agent.Options, error) {
+// options turns the configuration into the agent's parts. a gives the agent,
+// once it runs.
+func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func() *agent.Agent) (agent.Options, error) {
+	cfg.Node, _ = nodeName(cfg.Node) // empty where it cannot be known
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
 		Policy: cfg.Policy(),
@@ -104,8 +105,8 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Version:   version,
+		Name:      cfg.Node,
 	}
-	opts.Name, _ = nodeName(cfg.Node) // empty where it cannot be known
 	if cfg.Evidence.Keep > 0 {
 		opts.Evidence = bundles(cfg)
 	}
@@ -137,7 +138,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 	if err != nil {
 		return opts, err
 	}
-	return opts, repairs(&opts, cfg, log, api, gpus)
+	return opts, repairs(&opts, cfg, log, api, a)
 }
 
 // nvmlConfig says how the driver is asked.

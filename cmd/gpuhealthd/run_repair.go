@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/repair"
@@ -15,9 +16,10 @@ import (
 
 // repairs adds those who do the deeds of mode repair. They are there in every mode,
 // since what a deed has changed is put back in every mode. api is nil where there is
-// none; gpus gives those that are known once the agent runs.
-func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, gpus func() []nvml.GPU) error {
-	o := repair.Options{Log: log, Config: cfg.Repair, Node: opts.Name, API: api, Observe: opts.Metrics.Request, GPUs: gpus,
+// none; a gives the agent once it runs.
+func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, a func() *agent.Agent) error {
+	o := repair.Options{Log: log, Config: cfg.Repair, Node: opts.Name, API: api, Observe: opts.Metrics.Request,
+		GPUs: func() []nvml.GPU { return a().GPUs() }, Told: func(deed string, p dcgmi.Progress) { a().Diagnosing(deed, p) },
 		Slurm: cfg.SlurmNode(opts.Name), Self: types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}}
 	for _, child := range []any{opts.Driver, opts.Engine} {
 		if c, ok := child.(repair.Child); ok {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -34,6 +36,9 @@ type fixed struct {
 func (f fixed) Status() agent.Status  { return f.status }
 func (f fixed) Topology() nvlink.Node { return f.node }
 func (f fixed) Alive() error          { return nil }
+func (f fixed) Diagnose(context.Context, int, []string) (string, error) {
+	return "", errors.New("nobody diagnoses")
+}
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 

@@ -43,6 +43,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	for _, r := range s.Diagnoses {
 		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)
 	}
+	diagnosisLines(out, s, style)
 	for _, r := range s.Replacements {
 		fmt.Fprintf(out, "\n%s\n", style.Bad(replacementText(r)))
 	}

@@ -102,6 +102,9 @@ type core struct {
 	// engine is how DCGM is asked, health and values what it holds at present.
 	engine         EngineStatus
 	health, values opinions
+	// diagnosis is what the last one said, progress how far that is which is under way.
+	diagnosis DiagnosisStatus
+	progress  atomic.Pointer[progress]
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
 	// readings are what the last poll says of a reset's success, before what the
@@ -225,9 +228,13 @@ func (c *core) take(now time.Time, m message) {
 		c.owed = append(c.owed, m.written)
 	case undone:
 		c.plan.Undone(now, m.deed)
+	case wanted:
+		defer c.want(now, m)()
 	case over:
-		c.witness.outcome(now, c.plan.Deed(), m.outcome)
+		deed := c.plan.Deed()
+		c.witness.outcome(now, deed, m.outcome)
 		c.ended(now, m.outcome)
+		c.diagnosed(now, deed, m.outcome)
 	case spoken:
 		c.spoke(now, m)
 	case told:

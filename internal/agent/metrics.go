@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gpuhealthd/gpuhealthd/diag"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
@@ -26,6 +27,8 @@ type Metrics struct {
 	requests     *prometheus.HistogramVec
 	calls        *callCosts
 	restarts     *prometheus.CounterVec
+	diagResults  *prometheus.CounterVec
+	diagSeconds  prometheus.Histogram
 }
 
 // NewMetrics registers the metrics that the agent counts itself.
@@ -41,10 +44,12 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		evidenceLost: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "gpuhealthd", Name: "evidence_lost_total", Help: "Pieces of evidence that could not be written."}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "gpuhealthd", Name: "api_request_seconds",
 			Help: "Requests to the API server by verb, resource and code.", Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8)}, []string{"verb", "resource", "code"}),
-		calls:    newCallCosts(),
-		restarts: counters("probe_restarts_total", "Children that ended by themselves and were started again, by probe.", "probe"),
+		calls:       newCallCosts(),
+		diagResults: counters("diag_results_total", "Verdicts of diagnoses on GPUs, by level and verdict.", "level", "verdict"),
+		diagSeconds: latency("diag_seconds", "Time that a diagnosis ran.", prometheus.ExponentialBuckets(1, 2, 13)),
+		restarts:    counters("probe_restarts_total", "Children that ended by themselves and were started again, by probe.", "probe"),
 	}
-	reg.MustRegister(m.calls, m.restarts, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.evidenceLost, m.requests)
+	reg.MustRegister(m.diagResults, m.diagSeconds, m.calls, m.restarts, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.evidenceLost, m.requests)
 	return m
 }
 
@@ -84,6 +89,10 @@ func codeLabel(ev xidparse.Event) string {
 
 func (m *Metrics) verdict(v fault.Verdict) {
 	m.verdictsMade.WithLabelValues(classLabel(v.Class), v.Action.String()).Inc()
+}
+
+func (m *Metrics) diagnosed(level int, v diag.Verdict) {
+	m.diagResults.WithLabelValues(strconv.Itoa(level), string(v)).Inc()
 }
 
 // classLabel bounds the label in the same way.

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"strconv"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -12,8 +14,8 @@ var nodeStates = [...]remediate.NodeState{remediate.Healthy, remediate.Suspect, 
 
 // state exports the Status, whole at each scrape.
 type state struct {
-	status                                                                     func() Status
-	incidents, steps, node, gpus, offered, driverUp, probeUp, storeUp, waiting *prometheus.Desc
+	status                                                                                                func() Status
+	incidents, steps, node, gpus, offered, driverUp, probeUp, storeUp, waiting, diagElapsed, diagExpected *prometheus.Desc
 }
 
 func newState(status func() Status) *state {
@@ -21,21 +23,23 @@ func newState(status func() Status) *state {
 		return prometheus.NewDesc("gpuhealthd_"+name, help, labels, nil)
 	}
 	return &state{status: status,
-		incidents: d("incidents_open", "Open incidents by fault class and state.", "fault", "state"),
-		steps:     d("steps", "Steps of open incidents by kind and status.", "step", "status"),
-		node:      d("node_state", "1 for the state that the node's label shall show, 0 for the others.", "state"),
-		gpus:      d("gpus", "GPUs by what the driver says of them: listed, lost, or unknown.", "state"),
-		offered:   d("gpus_offered", "GPUs that the Node offers to pods as nvidia.com/gpu: capacity, and allocatable, which is the device plugin's policy.", "amount"),
-		driverUp:  d("driver_up", "1 while the driver answers whole polls. Only where there is one to ask."),
-		probeUp:   d("probe_up", "1 while a probe's child answers: nvml, dcgm. Only those that are enabled.", "probe"),
-		storeUp:   d("store_up", "1 while the plan can be written down."),
-		waiting:   d("intentions_waiting", "Events not yet told and Node writes not yet accepted."),
+		incidents:    d("incidents_open", "Open incidents by fault class and state.", "fault", "state"),
+		steps:        d("steps", "Steps of open incidents by kind and status.", "step", "status"),
+		node:         d("node_state", "1 for the state that the node's label shall show, 0 for the others.", "state"),
+		gpus:         d("gpus", "GPUs by what the driver says of them: listed, lost, or unknown.", "state"),
+		offered:      d("gpus_offered", "GPUs that the Node offers to pods as nvidia.com/gpu: capacity, and allocatable, which is the device plugin's policy.", "amount"),
+		driverUp:     d("driver_up", "1 while the driver answers whole polls. Only where there is one to ask."),
+		probeUp:      d("probe_up", "1 while a probe's child answers: nvml, dcgm. Only those that are enabled.", "probe"),
+		storeUp:      d("store_up", "1 while the plan can be written down."),
+		diagElapsed:  d("diag_elapsed_seconds", "How long the diagnosis that is under way has run, or waited for the engine. Only while there is one.", "level"),
+		diagExpected: d("diag_expected_seconds", "How long it takes at most, as far as was seen elsewhere. Only while there is one.", "level"),
+		waiting:      d("intentions_waiting", "Events not yet told and Node writes not yet accepted."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (s *state) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.incidents, s.steps, s.node, s.gpus, s.offered, s.driverUp, s.probeUp, s.storeUp, s.waiting} {
+	for _, d := range []*prometheus.Desc{s.incidents, s.steps, s.node, s.gpus, s.offered, s.driverUp, s.probeUp, s.storeUp, s.waiting, s.diagElapsed, s.diagExpected} {
 		out <- d
 	}
 }
@@ -64,6 +68,10 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	}
 	for state, n := range countGPUs(now) {
 		gauge(s.gpus, n, state)
+	}
+	if d := now.Diagnosis; d.Deed != nil {
+		gauge(s.diagElapsed, d.Progress.Elapsed.Seconds(), strconv.Itoa(d.Deed.Level))
+		gauge(s.diagExpected, d.Progress.Expected.Seconds(), strconv.Itoa(d.Deed.Level))
 	}
 	if now.Offered.Capacity > 0 {
 		gauge(s.offered, float64(now.Offered.Capacity), "capacity")

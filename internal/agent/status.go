@@ -22,6 +22,7 @@ type Status struct {
 	History   []remediate.Incident `json:"history"`
 	// Diagnoses are those that open incidents ask for.
 	Diagnoses []diag.Request  `json:"diagnoses"`
+	Diagnosis DiagnosisStatus `json:"diagnosis,omitzero"`
 	GPUs      []inventory.GPU `json:"gpus"`
 	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
@@ -68,7 +69,7 @@ func (c *core) show() {
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
 			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Lacks: c.lacks}}
-	s.DCGM, s.Offered = c.engine, c.offered
+	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()
@@ -91,6 +92,7 @@ func (c *core) status() Status {
 	s := *c.shown.Load()
 	s.KernelLog = c.hearing()
 	s.API = c.trouble.Load()
+	c.progressing(&s.Diagnosis)
 	if c.witness != nil {
 		if why := c.witness.keep.trouble.Load(); why != nil {
 			s.Evidence = *why

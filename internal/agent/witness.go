@@ -239,6 +239,10 @@ func (w *witness) outcome(now time.Time, d *remediate.Deed, o remediate.Outcome)
 	if w == nil || d == nil || d.ID != o.Deed {
 		return
 	}
+	if len(o.Report) > 0 {
+		w.serving(d, evidence.Piece{Kind: evidence.KindDiag, At: now, Diag: o.Report})
+		o.Report = nil
+	}
 	w.serving(d, evidence.Piece{Kind: evidence.KindOutcome, At: now, Outcome: &o})
 }
 

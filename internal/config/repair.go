@@ -16,6 +16,7 @@ type Repair struct {
 	Drain  Drain  `yaml:"drain"`
 	Reset  Reset  `yaml:"reset"`
 	Reboot Reboot `yaml:"reboot"`
+	Diag   Diag   `yaml:"diag"`
 	// Host is put before every program of the host; empty is the host itself.
 	Host []string `yaml:"host"`
 	// Proc is the host's process file system, Dev where its processes have the device
@@ -87,8 +88,9 @@ func defaultRepair() Repair {
 		Reset: Reset{Mode: p.Reset.Mode, Deadline: Duration(p.Reset.Deadline), OnHolders: p.Reset.OnHolders, Scope: scopeAuto,
 			Program: "nvidia-smi", PauseOperands: true},
 		Reboot: Reboot{Mode: p.Reboot.Mode, Command: []string{"systemctl", "reboot"}, Deadline: Duration(p.Reboot.Deadline)},
+		Diag:   defaultDiag(),
 		Host:   []string{}, Proc: "/proc", Dev: "/dev",
-		Services: []string{"nvidia-persiste", "nv-hostengine", "nv-fabricmanage", "nvidia-imex", "dcgm-exporter", "nvidia-smi"},
+		Services: []string{"nvidia-persiste", "nv-hostengine", "nv-fabricmanage", "nvidia-imex", "dcgm-exporter", "nvidia-smi", "dcgmi", "nvvs"},
 		Settle:   Duration(p.Settle), Memory: Duration(p.Memory),
 	}
 }
@@ -102,6 +104,7 @@ func (c Config) Policy() remediate.Policy {
 	p.Drain = remediate.DrainPolicy{Mode: r.Drain.Mode, Deadline: time.Duration(r.Drain.Deadline), AtDeadline: r.Drain.AtDeadline}
 	p.Reset = remediate.ResetPolicy{Mode: r.Reset.Mode, Deadline: time.Duration(r.Reset.Deadline), OnHolders: r.Reset.OnHolders}
 	p.Reboot = remediate.RebootPolicy{Mode: r.Reboot.Mode, Deadline: time.Duration(r.Reboot.Deadline)}
+	p.Diag = r.Diag.policy(c.Node)
 	return p
 }
 
@@ -123,7 +126,7 @@ func (r Repair) check(c *Config) []finding {
 	repair, api, slurm := c.Mode == remediate.Repair, c.Actuator == ActuatorKubernetes, c.Actuator == ActuatorSlurm
 	_, scope := nvlink.ParseResetScope(r.Reset.Scope)
 	d, x, b := r.Drain, r.Reset, r.Reboot
-	return []finding{
+	return append([]finding{
 		{"repair.drain.mode", !among(d.Mode, remediate.MeansOff, remediate.MeansPods, remediate.MeansSlurm, remediate.MeansCommand), fmt.Sprintf("%q is not off, pods, slurm or command", d.Mode)},
 		{"repair.drain.mode", repair && !api && d.Mode == remediate.MeansPods, "pods, and the actuator is not kubernetes"},
 		{"repair.drain.mode", repair && !slurm && d.Mode == remediate.MeansSlurm, "slurm, and the actuator is not slurm"},
@@ -149,7 +152,7 @@ func (r Repair) check(c *Config) []finding {
 		{"repair.reboot.deadline", tooShort(b.Deadline), tells(b.Deadline)},
 		{"repair.settle", tooShort(r.Settle), tells(r.Settle)},
 		{"repair.memory", tooShort(r.Memory), tells(r.Memory)},
-	}
+	}, r.Diag.check()...)
 }
 
 func among[T comparable](v T, of ...T) bool { return slices.Contains(of, v) }

@@ -1,10 +1,11 @@
 // Package httpd is where the daemon answers: /metrics for Prometheus, /healthz
 // for whoever restarts it, /readyz for whoever relies on its sources, and
 // /api/v1/status, /api/v1/topology and /api/v1/events for people and their tools.
-// All of it is read only.
+// All of it is read only, but that a process of this host may ask for a diagnosis.
 package httpd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -24,6 +25,8 @@ type Agent interface {
 	Status() agent.Status
 	Topology() nvlink.Node
 	Alive() error
+	// Diagnose asks for a diagnosis, and gives the ID of its answer in the status.
+	Diagnose(ctx context.Context, level int, gpus []string) (id string, err error)
 }
 
 // Bundles is the evidence that incidents left: an evidence.Dir.
@@ -75,6 +78,7 @@ func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) (http
 	})
 	mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { listEvents(w, a, b) })
 	mux.HandleFunc("GET /api/v1/events/{id}", func(w http.ResponseWriter, r *http.Request) { sendBundle(w, r, b) })
+	mux.HandleFunc("POST /api/v1/diag", func(w http.ResponseWriter, r *http.Request) { diagnose(w, r, a) })
 	return mux, nil
 }
 

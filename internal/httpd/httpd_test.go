@@ -1,8 +1,10 @@
 package httpd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,6 +25,12 @@ type fixed struct {
 
 func (f fixed) Status() agent.Status { return f.status }
 func (f fixed) Alive() error         { return f.alive }
+func (f fixed) Diagnose(_ context.Context, level int, gpus []string) (string, error) {
+	if level == 4 {
+		return "", errors.New("level 4 is not 1, 2 or 3")
+	}
+	return fmt.Sprintf("hand-%d-%d", level, len(gpus)), nil
+}
 
 func (f fixed) Topology() nvlink.Node { return nvlink.Node{GPUs: []nvlink.NodeGPU{{UUID: "GPU-1"}}} }
 

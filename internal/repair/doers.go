@@ -33,7 +33,7 @@ func program(argv []string) agent.Doer {
 func (p *parts) doers() (map[remediate.StepKind]agent.Doer, error) {
 	all := map[remediate.StepKind]agent.Doer{}
 	for kind, make := range map[remediate.StepKind]func() (agent.Doer, error){
-		remediate.StepDrain: p.drain, remediate.StepReset: p.reset, remediate.StepReboot: p.reboot,
+		remediate.StepDrain: p.drain, remediate.StepReset: p.reset, remediate.StepReboot: p.reboot, remediate.StepDiag: p.diag,
 	} {
 		doer, err := make()
 		if err != nil {

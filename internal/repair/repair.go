@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -36,6 +37,8 @@ type Options struct {
 	Observe apiserver.Observe
 	// Children may have GPUs open.
 	Children []Child
+	// Told hears how far a diagnosis is.
+	Told func(deed string, p dcgmi.Progress)
 	// GPUs gives those that are known.
 	GPUs func() []nvml.GPU
 }

@@ -27,6 +27,8 @@ func TestGolden(t *testing.T) {
 		"probation":   probation(),
 		"failed":      failed(),
 		"nvl72":       nvl72(),
+		"diagnosed":   diagnosed(healthy()),
+		"condemned":   diagnosed(failed()),
 	}
 	for name, want := range wishes {
 		t.Run(name, func(t *testing.T) {

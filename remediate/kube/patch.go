@@ -59,12 +59,14 @@ type goal struct {
 	unschedulable bool
 	tainted       bool
 	taint         string
+	asks, diagAt  string
 }
 
 // settle turns the wish into a goal for this Node, as it is now.
 func settle(have view, want remediate.Desired) (goal, error) {
 	next := remediate.Settle(want, have.observed())
-	g := goal{labels: want.Labels(), summary: want.Summary, kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault}
+	g := goal{labels: want.Labels(), summary: want.Summary, kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault,
+		asks: next.Asks, diagAt: next.DiagAt}
 	if next.Note == nil {
 		return g, nil
 	}
@@ -89,6 +91,7 @@ func specPatch(have view, to goal) []operation {
 		summarySteps(have, to),
 		taintSteps(have, to),
 		labelSteps(have, to.labels),
+		diagSteps(have, to),
 	)
 	if len(steps) == 0 {
 		return nil
@@ -126,6 +129,9 @@ func cordonSteps(have view, to goal) []operation {
 		maps.Copy(all, to.kept)
 		if to.summary != "" {
 			all[remediate.SummaryAnnotation] = to.summary
+		}
+		if to.diagAt != "" {
+			all[remediate.DiagAnnotation] = to.diagAt
 		}
 		steps = append(steps, add(annotationsPath, all))
 	default:
@@ -173,6 +179,26 @@ func keepSteps(have view, want map[string]string) []operation {
 		case there && !wanted:
 			steps = append(steps, test(path, had), remove(path))
 		}
+	}
+	return steps
+}
+
+// diagSteps change the annotations of diagnoses: when the last one was, and the one
+// that asks for one, which goes as it was read or not at all.
+func diagSteps(have view, to goal) []operation {
+	var steps []operation
+	at, asks := member(annotationsPath, remediate.DiagAnnotation), member(annotationsPath, remediate.AskAnnotation)
+	switch {
+	case have.diagAt == to.diagAt || have.unnoted && to.note != "": // it came with the mark
+	case have.unnoted:
+		steps = append(steps, test(annotationsPath, absent), add(annotationsPath, map[string]string{remediate.DiagAnnotation: to.diagAt}))
+	case to.diagAt == "":
+		steps = append(steps, remove(at))
+	default:
+		steps = append(steps, add(at, to.diagAt))
+	}
+	if have.asks != "" && to.asks == "" {
+		steps = append(steps, test(asks, have.asks), remove(asks))
 	}
 	return steps
 }

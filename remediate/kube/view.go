@@ -27,7 +27,9 @@ type view struct {
 	// summary is what the Node tells its NVLink domain.
 	summary string
 	// kept are the autoscalers' annotations, whoever set them.
-	kept          map[string]string
+	kept map[string]string
+	// asks and diagAt are the annotations of diagnoses.
+	asks, diagAt  string
 	unschedulable bool
 	taints        []taint
 	conditions    map[string]condition
@@ -55,7 +57,7 @@ func ourConditions() []string {
 func ourLabels() []string {
 	return []string{
 		remediate.LabelState, remediate.LabelFault, remediate.LabelRadius,
-		remediate.LabelGPUs, remediate.LabelDomain,
+		remediate.LabelGPUs, remediate.LabelDomain, remediate.LabelDiag,
 	}
 }
 
@@ -73,6 +75,7 @@ func viewOf(node *corev1.Node) view {
 	v.offered.Allocatable = count(node.Status.Allocatable)
 	v.note, v.noted = node.Annotations[remediate.NoteAnnotation]
 	v.summary = node.Annotations[remediate.SummaryAnnotation]
+	v.asks, v.diagAt = node.Annotations[remediate.AskAnnotation], node.Annotations[remediate.DiagAnnotation]
 	for _, key := range remediate.KeepAnnotations() {
 		if value, ok := node.Annotations[key]; ok {
 			if v.kept == nil {
@@ -141,6 +144,8 @@ func (v view) observed() remediate.Observed {
 		Tainted:       v.ourTaint() >= 0,
 		Note:          v.mark(),
 		Kept:          v.kept,
+		Asks:          v.asks,
+		DiagAt:        v.diagAt,
 		Offered:       v.offered,
 	}
 }
@@ -152,6 +157,7 @@ func (v view) same(other view) bool {
 		v.note == other.note &&
 		v.summary == other.summary &&
 		maps.Equal(v.kept, other.kept) &&
+		v.asks == other.asks && v.diagAt == other.diagAt &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&
 		v.quarantine() == other.quarantine() &&

@@ -17,7 +17,7 @@ type command struct {
 }
 
 func commands() []command {
-	return slices.Concat(lifeCommands(), valueCommands(), symptomCommands(), linkCommands(), dcgmCommands())
+	return slices.Concat(lifeCommands(), valueCommands(), symptomCommands(), linkCommands(), dcgmCommands(), diagCommands())
 }
 
 // lifeCommands are about the node as a whole and what its calls do.

@@ -13,6 +13,7 @@ func TestRun(t *testing.T) {
 		"hang * 43:00 1.5", "recovery 2 1", "remap 3 pending", "mismatch on", "kmsg text",
 		"help", "values", "fail nvmlDeviceGetUUID 999", "fail * 5 15", "crash nvmlDeviceGetName 6", "crash nvmlSystemGetDriverVersion", "mig 1 on", "set 4 power 650000", "rate 4 pcie.replays 2.5", "unknown 5 ecc", "ecc 6 sram uncorrected 2",
 		"storm 6 60", "clocks 7 64", "temp 7 91", "pcie 7 3 8", "util 7 95", "xid 7 48", "xid 7 94 3 0",
+		"diag-set version 3.3.9", "diag-result 1 memory Fail 52 2 bad", "diag-result 2 pcie Skip", "diag-busy forever", "diag-stop", "diag-busy 30",
 		"set 0 retired.double 0", "retire 0 double 2", "reset 3", "remap 3 pending", "reset-as 3 hangs", "reset-as 4 fails refused",
 	} {
 		if err := run(dir, strings.Fields(line)); err != nil {
@@ -51,6 +52,7 @@ func TestRunRefuses(t *testing.T) {
 		"recovery 0 high", "mismatch perhaps", "init hgx-h100",
 		"set 0 colour 1", "set 0 power green", "set 9 power 1", "rate 0 power fast", "rate 0 retired.double 1",
 		"unknown 0 colour", "ecc 0 flash corrected 1", "ecc 0 dram corrected -1", "retire 0 triple 1", "util 0 101",
+		"diag-set colour red", "diag-result 0 memory Broken", "diag-result 9 memory Pass", "diag-result 0 memory Fail x 2 bad", "diag-busy soon",
 		"xid 0 none", "fail open 1", "crash open", "mig 0 perhaps", "fail * soon", "drop-symbol /nowhere nvmlDeviceGetName",
 		"reset-as 0 slowly", "reset-as 0 fails", "reset-as 0 works well",
 	} {

@@ -94,6 +94,24 @@ func (c *conf) set(gpu int, key, value string) {
 	c.lines = slices.Insert(c.lines, to, line)
 }
 
+// put sets a value, or takes an empty one out.
+func (c *conf) put(gpu int, key, value string) {
+	if value != "" {
+		c.set(gpu, key, value)
+		return
+	}
+	c.remove(gpu, func(k string) bool { return k == key })
+}
+
+// bare is the sections of as many GPUs, with nothing in them.
+func (c conf) bare() string {
+	var b strings.Builder
+	for i := range c.count() {
+		fmt.Fprintf(&b, "\n[gpu %d]\n", i)
+	}
+	return b.String()
+}
+
 // remove takes out the section's lines whose key matches.
 func (c *conf) remove(gpu int, match func(key string) bool) {
 	from, to := c.section(gpu)

@@ -66,6 +66,16 @@ func (d DCGM) Set(key, value string) error {
 	return d.change(func(c *conf) { c.set(nodeSection, key, value) })
 }
 
+// State gives what the engine is (up, stopped, down) and its address; down where
+// there is none.
+func (d DCGM) State() (engine, address string, err error) {
+	c, err := d.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "down", "", nil
+	}
+	return c.get(nodeSection, "engine"), c.get(nodeSection, "address"), err
+}
+
 // Field gives a GPU's field a value; an empty one undoes that.
 func (d DCGM) Field(gpu string, id int, value string) error {
 	return d.entry(gpu, fmt.Sprintf("field.%d", id), value)
@@ -184,11 +194,7 @@ func (d DCGM) fresh() (conf, error) {
 	if err != nil {
 		return conf{}, err
 	}
-	text := "version = 4.6.0\npatience = 60\n"
-	for i := range node.count() {
-		text += fmt.Sprintf("\n[gpu %d]\n", i)
-	}
-	return parseConf([]byte(text)), nil
+	return parseConf([]byte("version = 4.6.0\npatience = 60\n" + node.bare())), nil
 }
 
 // next is the first number of a key that is not taken, from 1.

@@ -79,7 +79,7 @@ func (d *Daemon) Start() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	path := filepath.Join(d.dir, "config.yaml")
+	path := d.ConfigPath()
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		d.t.Fatal(err)
 	}
@@ -101,6 +101,9 @@ func (d *Daemon) Start() {
 		d.t.Fatalf("the daemon ended with exit code %d", d.process.ExitCode())
 	}
 }
+
+// ConfigPath is the configuration file of the last start.
+func (d *Daemon) ConfigPath() string { return filepath.Join(d.dir, "config.yaml") }
 
 // StartReady starts the daemon and returns when all its sources work.
 func (d *Daemon) StartReady() {

@@ -37,7 +37,10 @@ Under each state stands the setting that bounds it.
 3. **Repairing.** A reset of all GPUs that are ready, as one, when they are known to be
    free since the drain; unknown is never free. A reboot is the reset of every other
    fault too. Then the fault has ` + "`settle`" + ` to be seen over.
-4. **Probation**, when the fault is over; else the next rung.
+4. **Diagnosed.** Where the agent runs DCGM (` + "`repair.diag`" + `), a fault that is over after a
+   repair is diagnosed first, at its verdict's level, once its GPUs are seen free; one
+   diagnosis for all GPUs that need one, at the highest of their levels.
+5. **Probation**, when the fault is over, and nothing was found; else the next rung.
 
 A repair that waits for an idle window is nothing that is under way, and holds up
 nobody. Once its GPUs seem to be free the node is closed; that they are free must be
@@ -63,6 +66,14 @@ that was refused, or that there was nobody to do, does not.
 | the drain is ` + "`off`" + ` | it is asked of others; a reset follows when the GPUs are seen free, a reboot only with ` + "`force`" + ` after the drain's time |
 | the agent dies in a drain, or in what others were asked for | the next agent goes on |
 | the agent dies in a reset or a reboot of its own | never again; it counts, and whether it helped is seen |
+| a diagnosis passes | probation |
+| a diagnosis fails | ` + "`failed`" + ` where an error's severity is isolate, or nothing is left; else a reboot, and another diagnosis |
+| work comes to a GPU that is diagnosed, or nobody can tell for ` + "`unreachable`" + ` who holds it | called off; begun anew when idle, three times in all; then by ` + "`unproven`" + ` |
+| a drain, a reset or a reboot is due | the diagnosis is called off for it, and begun anew after it; that does not count |
+| a diagnosis is doubtful, or there is no dcgmi | by ` + "`unproven`" + ` the node waits for a person (` + "`hold`" + `), or probation (` + "`accept`" + `); told |
+| a fault asks for a diagnosis alone (a storm of errors, a suspect GPU) | when idle; a failure is ` + "`failed`" + ` |
+| the part has to be replaced | level 3, when its GPUs are free, for whoever gets it; it changes nothing |
+| the agent dies in a diagnosis | it came to no answer: one of the three |
 | an administrator uncordons the node | what is under way is called off, but a reset or reboot of the agent's own ends by itself; nothing follows |
 | the store cannot be written to | nothing is begun; what was begun is taken in |
 | something has still to be put back | nothing is begun before that |
@@ -112,6 +123,9 @@ func docs() []byte {
 		{"repair.drain.mode", p.Drain.Mode}, {"repair.drain.deadline", p.Drain.Deadline}, {"repair.drain.atDeadline", p.Drain.AtDeadline},
 		{"repair.reset.mode", p.Reset.Mode}, {"repair.reset.deadline", p.Reset.Deadline}, {"repair.reset.onHolders", p.Reset.OnHolders},
 		{"repair.reboot.mode", p.Reboot.Mode}, {"repair.reboot.deadline", p.Reboot.Deadline},
+		{"repair.diag.mode", p.Diag.Mode},
+		{"repair.diag.level", p.Diag.Level},
+		{"repair.diag.unproven", p.Diag.Unproven},
 		{"repair.settle", p.Settle}, {"repair.memory", p.Memory}, {"repair.unreachable", p.Unreachable}, {"repair.remind", p.Remind},
 	} {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", s.name, value(s.value))

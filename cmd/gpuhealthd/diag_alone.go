@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/internal/repair"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// lookEvery is how often it is looked who holds the GPUs while they are diagnosed.
+const lookEvery = 5 * time.Second
+
+// diagAlone diagnoses without a daemon. Whoever holds a GPU is found by the host's
+// processes alone.
+func diagAlone(cmd *cobra.Command, f diagFlags) error {
+	cfg, err := f.configured()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	gpus, err := listGPUs(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	task, err := f.task(gpus)
+	if err != nil {
+		return exitError{2, err}
+	}
+	tools, err := repair.New(repair.Options{Log: slog.New(slog.DiscardHandler), Config: cfg.Repair, GPUs: func() []nvml.GPU { return gpus }})
+	if err != nil {
+		return err
+	}
+	if held := heldBy(ctx, tools.Occupant, task.GPUs); held != "" {
+		return exits(remediate.CheckNotRun, held)
+	}
+	ctx, callOff := context.WithCancelCause(ctx)
+	defer callOff(nil)
+	go watchHolders(ctx, tools.Occupant, task.GPUs, callOff)
+	show := newDiagProgress(cmd.ErrOrStderr())
+	o := dcgmi.New(cfg.Repair.Diag.Runner()).Run(ctx, task, func(p dcgmi.Progress) { show.line(progressText(p)) })
+	show.end()
+	if err := writeTable(cmd.OutOrStdout(), o); err != nil {
+		return err
+	}
+	check, why := repair.Worst(o)
+	return exits(check, why)
+}
+
+// task is what shall be diagnosed.
+func (f diagFlags) task(gpus []nvml.GPU) (dcgmi.Task, error) {
+	t := dcgmi.Task{Level: f.asked.Level, GPUs: f.asked.GPUs}
+	var all []string
+	for _, g := range gpus {
+		all = append(all, g.UUID)
+	}
+	for _, uuid := range t.GPUs {
+		if !slices.Contains(all, uuid) {
+			return t, fmt.Errorf("no GPU has the UUID %q; there are %s", uuid, strings.Join(all, ", "))
+		}
+	}
+	if len(t.GPUs) == 0 {
+		t.GPUs = all
+	}
+	return t, nil
+}
+
+// listGPUs asks the driver once.
+func listGPUs(ctx context.Context, cfg config.Config) (gpus []nvml.GPU, err error) {
+	limit := 3 * time.Duration(cfg.NVML.Deadline)
+	ctx, cancel := context.WithTimeout(ctx, max(limit, 30*time.Second))
+	defer cancel()
+	why := errors.New("the driver does not answer")
+	driver := nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod),
+		Deadline: time.Duration(cfg.NVML.Deadline), Lock: filepath.Dir(cfg.State.Path)})
+	ended := driver.Run(ctx, func(r nvml.Report) {
+		switch r.Kind {
+		case nvml.KindInventory:
+			gpus = r.Inventory.GPUs
+			cancel()
+		case nvml.KindFailed:
+			why = errors.New(r.Failed.Error())
+			cancel()
+		}
+	})
+	switch {
+	case len(gpus) > 0:
+		return gpus, nil
+	case ended != nil:
+		return nil, ended
+	}
+	return nil, fmt.Errorf("which GPUs there are: %w", why)
+}
+
+// heldBy says who holds any of the GPUs, or that nobody can tell; empty is free.
+func heldBy(ctx context.Context, who agent.Occupant, uuids []string) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*lookEvery)
+	defer cancel()
+	o := who.Occupancy(ctx)
+	if o.Unknown != "" {
+		return "it is not known who holds the GPUs: " + o.Unknown
+	}
+	for _, h := range o.Holders {
+		if h.GPU == "" || slices.Contains(uuids, h.GPU) {
+			return "held by " + h.String()
+		}
+	}
+	return ""
+}
+
+// watchHolders calls the diagnosis off when somebody comes.
+func watchHolders(ctx context.Context, who agent.Occupant, uuids []string, callOff context.CancelCauseFunc) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookEvery):
+		}
+		if held := heldBy(ctx, who, uuids); held != "" && ctx.Err() == nil {
+			callOff(errors.New(held))
+			return
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpuhealthd/gpuhealthd/diag"
+	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
+)
+
+// askEvery is how often the daemon is asked how far it is.
+const askEvery = time.Second
+
+// awaitDiag waits for the daemon's answer and shows it.
+func awaitDiag(cmd *cobra.Command, url, id string) error {
+	show := newDiagProgress(cmd.ErrOrStderr())
+	defer show.end()
+	for {
+		s, _, err := askStatus(cmd.Context(), url)
+		if err != nil {
+			return fmt.Errorf("%s was asked for, and the daemon does not answer any more: %w", id, err)
+		}
+		d := s.Diagnosis
+		switch a := d.Asking; {
+		case d.Answer != nil && d.Answer.ID == id:
+			show.end()
+			return showAnswer(cmd.OutOrStdout(), d)
+		case a == nil || a.ID != id:
+			return fmt.Errorf("the daemon knows nothing of %s any more: its status tells of others since", id)
+		case a.Deed == "":
+			show.line("waits until it is known that nobody holds the GPUs")
+		default:
+			show.line(progressText(d.Progress))
+		}
+		select {
+		case <-cmd.Context().Done():
+			return cmd.Context().Err()
+		case <-time.After(askEvery):
+		}
+	}
+}
+
+// showAnswer prints what a diagnosis said, and gives the exit status.
+func showAnswer(w io.Writer, d agent.DiagnosisStatus) error {
+	if d.Last != nil && d.Answer.Deed != "" && d.LastDeed == d.Answer.Deed {
+		if err := writeTable(w, *d.Last); err != nil {
+			return err
+		}
+	}
+	return exits(d.Answer.Check, d.Answer.Text)
+}
+
+// writeTable prints a diagnosis for a person; the words in it are DCGM's.
+func writeTable(w io.Writer, o diag.Outcome) error {
+	for line := range strings.Lines(o.Table()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(replay.Printable(line), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progressText says how far a diagnosis is.
+func progressText(p dcgmi.Progress) string {
+	elapsed := p.Elapsed.Round(time.Second)
+	if p.Waiting != "" {
+		return fmt.Sprintf("%s: waited for %s of at most %s", p.Waiting, elapsed, p.AtMost)
+	}
+	return fmt.Sprintf("runs for %s, takes up to %s, stopped after %s", elapsed, p.Expected, p.AtMost)
+}
+
+// diagProgress shows on a terminal how far a diagnosis is, on one line; elsewhere
+// each thing once.
+type diagProgress struct {
+	to    io.Writer
+	live  bool
+	last  string
+	shown bool
+}
+
+func newDiagProgress(w io.Writer) *diagProgress {
+	return &diagProgress{to: w, live: isTerminal(w) && !dumb()}
+}
+
+func (d *diagProgress) line(text string) {
+	switch {
+	case d.live:
+		fmt.Fprintf(d.to, "\r\x1b[K%s", text)
+		d.shown = true
+	case text != d.last:
+		fmt.Fprintln(d.to, text)
+	}
+	d.last = text
+}
+
+func (d *diagProgress) end() {
+	if d.shown {
+		fmt.Fprintln(d.to)
+	}
+	d.shown = false
+}

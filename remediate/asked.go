@@ -1,0 +1,207 @@
+package remediate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// By says who asks for a diagnosis.
+type By string
+
+// Who may ask.
+const (
+	ByHand       By = "hand"
+	ByAnnotation By = "annotation"
+	BySchedule   By = "schedule"
+)
+
+// Asking is a diagnosis that somebody asks for, for no incident. It takes no node
+// out of service, and stops for work as any other.
+type Asking struct {
+	ID string `json:"id"`
+	By By     `json:"by"`
+	// Level is 1, 2 or 3.
+	Level int            `json:"level"`
+	GPUs  []fault.Device `json:"gpus"`
+	At    time.Time      `json:"at"`
+	// Until is when it has to have begun: its GPUs are waited for so long.
+	Until time.Time `json:"until"`
+	// Deed is the diagnosis that serves it, once that has begun.
+	Deed string `json:"deed,omitempty"`
+}
+
+// Answer is what came of one.
+type Answer struct {
+	Asking
+	Ended time.Time `json:"ended"`
+	// Check is the worst that was found.
+	Check Check `json:"check"`
+	// Text says why it is not pass.
+	Text    string    `json:"text,omitempty"`
+	Checked []Checked `json:"checked,omitempty"`
+}
+
+// Diagnose asks for a diagnosis of some GPUs, by UUID, or of all. The error says
+// why there will be none.
+func (p *Plan) Diagnose(now time.Time, by By, level int, uuids []string) (id string, err error) {
+	ds, err := p.named(uuids)
+	switch {
+	case p.policy.Diag.Mode != MeansCommand:
+		err = errors.New("this agent runs no diagnosis: repair.diag.mode is off")
+	case level < 1 || level > 3:
+		err = fmt.Errorf("level %d is not 1, 2 or 3", level)
+	case p.sources.Store != "":
+		err = errors.New(p.sources.Store)
+	case p.state.Asking != nil:
+		err = fmt.Errorf("another diagnosis is asked for already: %s", p.state.Asking.ID)
+	}
+	if err != nil {
+		return "", err
+	}
+	p.wish(now, by, level, ds)
+	id = p.state.Asking.ID
+	p.decide(now)
+	return id, nil
+}
+
+// wish puts down what is asked for.
+func (p *Plan) wish(now time.Time, by By, level int, ds []fault.Device) {
+	p.state.Serial++
+	p.state.Asking = &Asking{ID: fmt.Sprintf("%s-%d", by, p.state.Serial), By: by, Level: level, GPUs: ds, At: now,
+		Until: now.Add(max(p.policy.Unreachable, stale))}
+}
+
+// named finds GPUs by UUID; none gives all.
+func (p *Plan) named(uuids []string) ([]fault.Device, error) {
+	if len(p.sources.GPUs) == 0 {
+		return nil, errors.New("no GPU has answered")
+	}
+	if len(uuids) == 0 {
+		return union(p.sources.GPUs), nil
+	}
+	var ds []fault.Device
+	for _, uuid := range uuids {
+		n := slices.IndexFunc(p.sources.GPUs, func(g fault.Device) bool { return g.UUID == uuid })
+		if n < 0 {
+			return nil, fmt.Errorf("no GPU that answers has the UUID %q", uuid)
+		}
+		ds = append(ds, p.sources.GPUs[n])
+	}
+	return union(ds), nil
+}
+
+// Asking gives what is asked for at present, nil for nothing, and Answer what came
+// of the last.
+func (p *Plan) Asking() *Asking {
+	if p.state.Asking == nil {
+		return nil
+	}
+	a := *p.state.Asking
+	return &a
+}
+
+// Answer gives what came of the last diagnosis that was asked for, nil for none.
+func (p *Plan) Answer() *Answer { return p.state.Answer }
+
+// annotated takes in the annotation that asks for a diagnosis. What was taken is
+// not taken again before it is gone.
+func (p *Plan) annotated(now time.Time, text string) {
+	if text == p.state.Taken || text != "" && (p.sources.Store != "" || !p.sources.Polled) {
+		return
+	}
+	if p.state.Taken = text; text == "" {
+		return
+	}
+	level, err := strconv.Atoi(text)
+	if err != nil {
+		err = fmt.Errorf("%q is no level", text)
+	} else {
+		_, err = p.Diagnose(now, ByAnnotation, level, nil)
+	}
+	if err != nil {
+		p.turned(now, Event{Type: "Warning", Reason: "DiagRefused", Message: fmt.Sprintf("no diagnosis by %s: %v", AskAnnotation, err)})
+	}
+}
+
+// asked says whether a deed serves what somebody asks for.
+func (p *Plan) asked(deed string) bool { return p.state.Asking != nil && p.state.Asking.Deed == deed }
+
+// unask takes back that a deed serves what somebody asks for.
+func (p *Plan) unask(deed string) {
+	if p.asked(deed) {
+		p.state.Asking.Deed = ""
+	}
+}
+
+// askedToo adds what somebody asks for to the diagnosis that is due, once its GPUs
+// are known to be free.
+func (p *Plan) askedToo(now time.Time, d *Deed) {
+	if a := p.state.Asking; a != nil && a.Deed == "" && p.free(now, a.GPUs, a.At) {
+		d.GPUs, d.Level = union(d.GPUs, a.GPUs), max(d.Level, a.Level)
+	}
+}
+
+// consider asks for the diagnosis that is due by the clock, and gives up what
+// could not be begun in time.
+func (p *Plan) consider(now time.Time) {
+	p.onSchedule(now)
+	a := p.state.Asking
+	if a == nil || a.Deed != "" || now.Before(a.Until) {
+		return
+	}
+	why := "another repair comes first"
+	switch hs := p.holders(a.GPUs); {
+	case len(hs) > 0:
+		why = "held by " + names(hs)
+	case !p.fresh(now, a.At):
+		why = "it is not known who holds the GPUs"
+	}
+	p.answerWith(now, Answer{Check: CheckNotRun, Text: why})
+}
+
+// answer takes in how the diagnosis ended that serves what was asked for.
+func (p *Plan) answer(now time.Time, d *Deed, o Outcome) {
+	if !p.asked(d.ID) {
+		return
+	}
+	check, _, why := o.Of(p.state.Asking.GPUs)
+	if o.Result == Aborted {
+		check = CheckAborted
+	}
+	p.answerWith(now, Answer{Check: check, Text: cmp.Or(why, o.Text), Checked: o.Checked})
+}
+
+func (p *Plan) answerWith(now time.Time, a Answer) {
+	a.Asking, a.Ended = *p.state.Asking, now
+	p.state.Asking, p.state.Answer = nil, &a
+	if a.Deed == "" {
+		p.turned(now, Event{Type: "Warning", Reason: "DiagNotRun", Message: fmt.Sprintf("no diagnosis of %s: %s", devices(a.GPUs), a.Text)})
+	}
+}
+
+// diagWatches gives the GPUs of which it has to be known who holds them, for a
+// diagnosis, and since when.
+func (p *Plan) diagWatches(now time.Time) (gpus []fault.Device, since time.Time) {
+	gpus = []fault.Device{}
+	for _, i := range p.state.Open {
+		if p.wantsDiag(now, i) > 0 {
+			gpus, since = union(gpus, p.diagScope(i)), later(since, later(i.Due, i.Seen))
+		}
+	}
+	if d := p.state.Deed; d != nil && d.Kind == StepDiag {
+		gpus = union(gpus, d.GPUs)
+	}
+	if a := p.state.Asking; a != nil {
+		gpus, since = union(gpus, a.GPUs), later(since, a.At)
+	}
+	if p.due(now) {
+		gpus = union(gpus, p.sources.GPUs)
+	}
+	return gpus, since
+}
