@@ -51,7 +51,7 @@ func (p *Plan) Watches(now time.Time) (gpus []fault.Device, since time.Time) {
 func (p *Plan) unproven(now time.Time, i *Incident) bool {
 	s, e := i.step(StepDrain), p.state.Emptied
 	return i.standing() && s != nil && s.Status == Done && p.ours(i, p.rung(now, i)) && e.covers(p.scope(i), p.whole(now, i)) &&
-		(p.occupied == nil || !p.occupied.At.After(e.At)) && now.Sub(e.At) < stale
+		(p.occupied == nil || !p.occupied.At.After(e.At)) && now.Sub(e.At) < stale && !p.refusedAt(i).After(e.At)
 }
 
 // refusedAt is when a reset that waits for its holders was refused, zero for never.
