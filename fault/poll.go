@@ -317,7 +317,8 @@ func (j *Judge) confirm(e *episode) { e.Confirmed = e.Confirmed || j.confirms(e)
 func (j *Judge) confirms(e *episode) bool {
 	d := j.devices[e.PCI]
 	if d == nil || d.State == nil {
-		return false
+		// An agent that has never met the GPU knows it from the bus alone.
+		return e.Class == XID79 && d != nil && d.Missing > 0
 	}
 	if d.Lost > 0 || d.Arbiter > recoverNone {
 		return true

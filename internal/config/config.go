@@ -27,12 +27,14 @@ type Config struct {
 	Contain    Contain        `yaml:"contain"`
 	Repair     Repair         `yaml:"repair"`
 	Kubernetes Kubernetes     `yaml:"kubernetes"`
+	Slurm      Slurm          `yaml:"slurm"`
+	Exec       Exec           `yaml:"exec"`
 	State      State          `yaml:"state"`
 	Evidence   Evidence       `yaml:"evidence"`
 	HTTP       HTTP           `yaml:"http"`
 	Log        Log            `yaml:"log"`
-	// Actuator is who carries a plan out: kubernetes, or log, which only writes
-	// what it would do.
+	// Actuator is who carries a plan out: kubernetes, slurm, exec, which is two
+	// programs of the site, or log, which only writes what it would do.
 	Actuator Actuator `yaml:"actuator"`
 }
 
@@ -162,6 +164,8 @@ func Default() Config {
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},
 		Repair:     defaultRepair(),
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
+		Slurm:      defaultSlurm(),
+		Exec:       defaultExec(),
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},
 		Evidence:   Evidence{Keep: 64, MaxBytes: 32 << 20},
 		HTTP:       HTTP{Listen: ":9878"},
