@@ -107,8 +107,10 @@ type core struct {
 	engine         EngineStatus
 	health, values opinions
 	// diagnosis is what the last one said, progress how far that is which is under way.
-	diagnosis DiagnosisStatus
-	progress  atomic.Pointer[progress]
+	// answeredBy is the deed that Answered was.
+	diagnosis  DiagnosisStatus
+	answeredBy string
+	progress   atomic.Pointer[progress]
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
 	// readings are what the last poll says of a reset's success, before what the
