@@ -116,13 +116,13 @@ type RebootPolicy struct {
 	Deadline time.Duration
 }
 
-// DefaultRepair is what holds in mode repair where a site says nothing: whoever
-// does a thing has to be named first.
+// DefaultRepair is what holds in mode repair where a site says nothing: pods are
+// evicted, and whoever resets or reboots has to be named first.
 func DefaultRepair() Policy {
 	return Policy{
 		Mode:        Repair,
 		Probation:   10 * time.Minute,
-		Drain:       DrainPolicy{Mode: MeansOff, Deadline: 30 * time.Minute, AtDeadline: Wait},
+		Drain:       DrainPolicy{Mode: MeansPods, Deadline: 30 * time.Minute, AtDeadline: Wait},
 		Reset:       ResetPolicy{Mode: MeansOff, Deadline: 10 * time.Minute, OnHolders: HolderHold},
 		Reboot:      RebootPolicy{Mode: MeansOff, Deadline: 30 * time.Minute},
 		Diag:        DiagPolicy{Mode: MeansOff, Level: 2, Level2: 30 * time.Minute, Level3: time.Hour, Unproven: DiagHold},

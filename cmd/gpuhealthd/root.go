@@ -40,8 +40,8 @@ func root() *cobra.Command {
 		Short: "GPU health on one node: what is broken, how far it reaches, what to do about it",
 		Long: `gpuhealthd hears the kernel log and asks the NVIDIA driver, decides what is
 broken and how far the damage reaches, and takes the node out of service when
-it must. It never kills a process, resets a GPU or reboots a host by itself:
-in mode contain it cordons, taints and labels, and requests the rest.
+it must. In mode contain, the default, it cordons, taints and labels, and
+requests the rest; only in mode repair does it drain, reset and reboot itself.
 
 Exit 0 for what is done, 2 for a wrong command line or an input that cannot be
 read, 1 for any other error; check has its own.`,

@@ -30,6 +30,10 @@ type Repair struct {
 	Settle Duration `yaml:"settle"`
 	// Memory is how long a repair of a GPU counts against the next one.
 	Memory Duration `yaml:"memory"`
+	// Unreachable is how long a hard fault waits for its cordon to be seen.
+	Unreachable Duration `yaml:"unreachable"`
+	// Remind is how long what waits for others goes untold.
+	Remind Duration `yaml:"remind"`
 }
 
 // Drain says how the work on a GPU is made to leave.
@@ -92,6 +96,7 @@ func defaultRepair() Repair {
 		Host:   []string{}, Proc: "/proc", Dev: "/dev",
 		Services: []string{"nvidia-persiste", "nv-hostengine", "nv-fabricmanage", "nvidia-imex", "dcgm-exporter", "nvidia-smi", "dcgmi", "nvvs"},
 		Settle:   Duration(p.Settle), Memory: Duration(p.Memory),
+		Unreachable: Duration(p.Unreachable), Remind: Duration(p.Remind),
 	}
 }
 
@@ -101,6 +106,7 @@ func (c Config) Policy() remediate.Policy {
 	p.Mode, p.Probation = c.Mode, time.Duration(c.Contain.Probation)
 	p.KeepFromAutoscaler = c.Kubernetes.KeepFromAutoscaler
 	p.Settle, p.Memory = time.Duration(r.Settle), time.Duration(r.Memory)
+	p.Unreachable, p.Remind = time.Duration(r.Unreachable), time.Duration(r.Remind)
 	p.Drain = remediate.DrainPolicy{Mode: r.Drain.Mode, Deadline: time.Duration(r.Drain.Deadline), AtDeadline: r.Drain.AtDeadline}
 	p.Reset = remediate.ResetPolicy{Mode: r.Reset.Mode, Deadline: time.Duration(r.Reset.Deadline), OnHolders: r.Reset.OnHolders}
 	p.Reboot = remediate.RebootPolicy{Mode: r.Reboot.Mode, Deadline: time.Duration(r.Reboot.Deadline)}
@@ -152,6 +158,8 @@ func (r Repair) check(c *Config) []finding {
 		{"repair.reboot.deadline", tooShort(b.Deadline), tells(b.Deadline)},
 		{"repair.settle", tooShort(r.Settle), tells(r.Settle)},
 		{"repair.memory", tooShort(r.Memory), tells(r.Memory)},
+		{"repair.unreachable", tooShort(r.Unreachable), tells(r.Unreachable)},
+		{"repair.remind", tooShort(r.Remind), tells(r.Remind)},
 	}, r.Diag.check()...)
 }
 

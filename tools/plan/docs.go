@@ -68,7 +68,7 @@ that was refused, or that there was nobody to do, does not.
 | the agent dies in a reset or a reboot of its own | never again; it counts, and whether it helped is seen |
 | a diagnosis passes | probation |
 | a diagnosis fails | ` + "`failed`" + ` where an error's severity is isolate, or nothing is left; else a reboot, and another diagnosis |
-| work comes to a GPU that is diagnosed, or nobody can tell for ` + "`unreachable`" + ` who holds it | called off; begun anew when idle, three times in all; then by ` + "`unproven`" + ` |
+| work comes to a GPU that is diagnosed, or nobody can tell for ` + "`unreachable`" + ` who holds it | called off; begun anew when idle, after a pause of five minutes and three times in all; then by ` + "`unproven`" + ` |
 | a drain, a reset or a reboot is due | the diagnosis is called off for it, and begun anew after it; that does not count |
 | a diagnosis is doubtful, or there is no dcgmi | by ` + "`unproven`" + ` the node waits for a person (` + "`hold`" + `), or probation (` + "`accept`" + `); told |
 | a fault asks for a diagnosis alone (a storm of errors, a suspect GPU) | when idle; a failure is ` + "`failed`" + ` |
@@ -94,8 +94,8 @@ const ways = `
 const settings = `
 ## The settings
 
-What holds where a site says nothing. Nothing is drained, reset or rebooted before it
-is said who does it.
+What holds in mode repair where a site says nothing more. Pods are evicted; nothing is
+reset, rebooted or diagnosed before it is said who does it.
 
 | setting | value |
 |---|---|
