@@ -7,7 +7,9 @@ import "time"
 // all other repairs, a reset is short, a drain may take its time.
 func (p *Plan) decide(now time.Time) {
 	p.adapt(now)
-	if p.policy.Mode != Repair {
+	p.askAnew(now)
+	defer p.noteHolds(now)
+	if !p.policy.Repairs() {
 		p.stand(now)
 		return
 	}
@@ -35,10 +37,10 @@ func (p *Plan) decide(now time.Time) {
 
 // adapt looks anew at what is open where the site has changed the mode.
 func (p *Plan) adapt(now time.Time) {
-	if p.state.Mode == p.policy.Mode {
+	if p.state.Mode == p.policy.modes() {
 		return
 	}
-	p.state.Mode = p.policy.Mode
+	p.state.Mode = p.policy.modes()
 	for _, i := range p.live() {
 		if i.ForIdle {
 			p.disclaim(now, i)
@@ -70,7 +72,7 @@ func (p *Plan) stand(now time.Time) {
 // climb gives up the incidents that nothing has helped.
 func (p *Plan) climb(now time.Time) {
 	for _, i := range p.live() {
-		if i.Replacement == nil && !p.inRepair(now, i) && p.rung(now, i) == StepReplace {
+		if i.Replacement == nil && !p.inRepair(now, i) && p.rung(now, i) == StepReplace && p.admits(now, i) {
 			p.fail(now, i)
 			i.want(now, StepCordon, Pending)
 		}

@@ -23,7 +23,7 @@ func (p *Plan) Occupied(now time.Time, o Occupancy) {
 // sorted by address; those of the whole node where a reboot is wanted.
 func (p *Plan) Watches(now time.Time) []fault.Device {
 	watched := []fault.Device{}
-	if p.policy.Mode != Repair {
+	if !p.policy.Repairs() {
 		return watched
 	}
 	for _, i := range p.live() {

@@ -57,7 +57,7 @@ func (p *Plan) reboot(now time.Time) {
 		}
 		served = append(served, i)
 		d.GPUs = union(d.GPUs, i.Verdict.GPUs)
-		wanted = wanted || p.whole(now, i) && p.mayReboot(now, i)
+		wanted = wanted || p.whole(now, i) && p.mayReboot(now, i) && p.lets(now, i, StepReboot)
 	}
 	if !wanted || !p.booted { // the next boot is told from this one by its id alone
 		return

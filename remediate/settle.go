@@ -18,7 +18,7 @@ func Settle(want Desired, have Observed) Observed {
 		have.Note = nil
 	}
 	cordon, owner, released := Claim(want, have)
-	next := Observed{Exists: have.Exists, UID: have.UID, Unschedulable: cordon, Offered: have.Offered}
+	next := Observed{Exists: have.Exists, UID: have.UID, Unschedulable: cordon, Offered: have.Offered, InHand: have.InHand}
 	switch {
 	case released:
 		next.Note = have.Note

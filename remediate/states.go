@@ -110,7 +110,7 @@ func (p *Plan) limit(s NodeState) time.Duration {
 // place puts an incident into the state that it is in by now.
 func (p *Plan) place(now time.Time, i *Incident) {
 	s := p.stateOf(now, i)
-	if p.policy.Mode != Repair {
+	if p.mode(i) != Repair {
 		i.State = s
 		return
 	}
@@ -127,7 +127,7 @@ func (p *Plan) place(now time.Time, i *Incident) {
 
 func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 	switch {
-	case i.Replacement != nil, p.policy.Mode != Repair && i.Claimed && i.Verdict.Action == fault.Replace:
+	case i.Replacement != nil, p.mode(i) != Repair && i.Claimed && i.Verdict.Action == fault.Replace:
 		return Failed
 	case p.doing(i, StepReset, StepReboot), now.Before(i.Settling):
 		return Repairing

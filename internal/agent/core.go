@@ -13,6 +13,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/fleet"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 )
 
@@ -62,6 +64,8 @@ type wishes struct {
 	events  []remediate.Event
 	deed    *remediate.Deed
 	watches []fault.Device
+	asks    []guard.Ask
+	leave   *remediate.Leave
 }
 
 // core owns the judge and the plan.
@@ -117,6 +121,8 @@ type core struct {
 	version string
 	// noNode says that the API server has no Node of ours.
 	noNode bool
+	// survey is what was seen of the group last, nil where it was not asked.
+	survey *fleet.Survey
 	shown  atomic.Pointer[Status]
 	beat   atomic.Int64
 }
@@ -203,6 +209,10 @@ func (c *core) take(now time.Time, m message) {
 			break
 		}
 		c.owed = append(c.owed, m.written)
+	case answered:
+		defer close(m.taken) // once what follows from it is published
+		c.survey = &m.survey
+		c.plan.Answer(now, m.answer)
 	case undone:
 		c.plan.Undone(now, m.deed)
 	case over:
@@ -268,7 +278,7 @@ func (c *core) settle(now time.Time) {
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now)})
+		c.publish(wishes{c.plan.Desired(), c.plan.Outbox(), c.plan.Deed(), c.plan.Watches(now), c.plan.Asks(), c.plan.Leave()})
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())
 	c.witness.deed(now, c.plan.Deed())

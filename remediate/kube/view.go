@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 )
 
 // view is what we know of the Node: our own marks, and what is needed to
@@ -30,6 +31,8 @@ type view struct {
 	taints        []taint
 	conditions    map[string]condition
 	offered       remediate.Offered
+	// inHand is who else has the Node in hand.
+	inHand guard.InHand
 }
 
 // resourceGPU is what NVIDIA's device plugin offers GPUs as.
@@ -66,6 +69,7 @@ func viewOf(node *corev1.Node) view {
 		unnoted:       len(node.Annotations) == 0,
 		unschedulable: node.Spec.Unschedulable,
 		conditions:    map[string]condition{},
+		inHand:        guard.InHandOf(node.Labels, node.Annotations),
 	}
 	v.offered.Capacity = count(node.Status.Capacity)
 	v.offered.Allocatable = count(node.Status.Allocatable)
@@ -139,6 +143,7 @@ func (v view) observed() remediate.Observed {
 		Note:          v.mark(),
 		Kept:          v.kept,
 		Offered:       v.offered,
+		InHand:        v.inHand,
 	}
 }
 
@@ -150,6 +155,7 @@ func (v view) same(other view) bool {
 		maps.Equal(v.kept, other.kept) &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&
+		v.inHand == other.inHand &&
 		v.quarantine() == other.quarantine() &&
 		maps.Equal(v.labels, other.labels) &&
 		maps.EqualFunc(v.conditions, other.conditions, func(a, b condition) bool { return a.Condition == b.Condition })
