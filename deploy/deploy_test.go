@@ -85,7 +85,7 @@ func TestServiceAccountMayDoWhatTheAgentDoes(t *testing.T) {
 		{resource("", "secrets", "gpuhealthd"), ""},
 		{resource("", "configmaps", "gpuhealthd"), ""},
 		{resource("", "serviceaccounts/token", "gpuhealthd"), ""},
-		{resource("coordination.k8s.io", "leases", "gpuhealthd"), ""},
+		{resource("coordination.k8s.io", "leases", "gpuhealthd"), "get create update"},
 		{resource("apps", "daemonsets", "gpuhealthd"), ""},
 		{resource("rbac.authorization.k8s.io", "clusterroles", ""), ""},
 	}

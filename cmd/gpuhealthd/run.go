@@ -130,6 +130,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		opts.Engine = dcgm.New(engine)
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
+		opts.CapacityOff = "the actuator is not kubernetes"
 		return opts, repairs(&opts, cfg, log, nil, gpus)
 	}
 	api, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
@@ -145,6 +146,9 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, gpus f
 		return opts, err
 	}
 	opts.Actuator, opts.Watcher = node, node
+	if err := guards(&opts, cfg, api); err != nil {
+		return opts, err
+	}
 	return opts, repairs(&opts, cfg, log, api, gpus)
 }
 
