@@ -24,7 +24,7 @@ type kernelMetric struct {
 
 // Register exports the agent's state and its reader's.
 func (a *Agent) Register(reg prometheus.Registerer) {
-	reg.MustRegister(newState(a.Status), newKernelLog(a.hearing))
+	reg.MustRegister(newState(a.Status), newGuards(a.Status), newKernelLog(a.hearing))
 }
 
 func newKernelLog(hearing func() kernlog.Hearing) *kernelLog {

@@ -124,25 +124,28 @@ func (g Guards) LeaseNamespace(pod string) string {
 	return defaultNamespace
 }
 
-func (g Guards) check() (found []finding) {
-	for field, s := range map[string]Share{"guards.budget": g.Budget, "guards.outbreak": {g.Outbreak.Least, g.Outbreak.Percent}} {
-		found = append(found,
-			finding{field + ".least", s.Least < 1, fmt.Sprintf("%d is less than 1", s.Least)},
-			finding{field + ".percent", s.Percent < 0 || s.Percent > 100, fmt.Sprintf("%d is not from 0 to 100", s.Percent)})
+func (g Guards) check() []finding {
+	atLeast1 := func(field string, n int) finding {
+		return finding{"guards." + field, n < 1, fmt.Sprintf("%d is less than 1", n)}
 	}
-	for field, n := range map[string]int{"cordon": g.PerDay.Cordon, "drain": g.PerDay.Drain, "reset": g.PerDay.Reset, "reboot": g.PerDay.Reboot, "diag": g.PerDay.Diag} {
-		found = append(found, finding{"guards.perDay." + field, n < 1, fmt.Sprintf("%d is less than 1", n)})
+	percent := func(field string, n int) finding {
+		return finding{"guards." + field, n < 0 || n > 100, fmt.Sprintf("%d is not from 0 to 100", n)}
 	}
 	namespace, name := g.Capacity.ContractName()
-	return append(found,
-		finding{"guards.group", g.Group != "" && !labelKey.MatchString(g.Group), fmt.Sprintf("%q is not a label's key", g.Group)},
-		finding{"guards.namespace", g.Namespace != "" && !nodeName(g.Namespace), fmt.Sprintf("%q is not a namespace's name", g.Namespace)},
-		finding{"guards.outbreak.window", tooShort(g.Outbreak.Window), tells(g.Outbreak.Window)},
-		finding{"guards.ramp.limit", g.Ramp.Limit < g.Ramp.Every, fmt.Sprintf("%s is less than guards.ramp.every", time.Duration(g.Ramp.Limit))},
-		finding{"guards.capacity.contract", g.Capacity.Contract != "" && (!nodeName(namespace) || !nodeName(name)),
+	return []finding{
+		atLeast1("budget.least", g.Budget.Least), percent("budget.percent", g.Budget.Percent),
+		atLeast1("outbreak.least", g.Outbreak.Least), percent("outbreak.percent", g.Outbreak.Percent),
+		atLeast1("perDay.cordon", g.PerDay.Cordon), atLeast1("perDay.drain", g.PerDay.Drain), atLeast1("perDay.reset", g.PerDay.Reset),
+		atLeast1("perDay.reboot", g.PerDay.Reboot), atLeast1("perDay.diag", g.PerDay.Diag),
+		{"guards.group", g.Group != "" && !labelKey.MatchString(g.Group), fmt.Sprintf("%q is not a label's key", g.Group)},
+		{"guards.namespace", g.Namespace != "" && !nodeName(g.Namespace), fmt.Sprintf("%q is not a namespace's name", g.Namespace)},
+		{"guards.outbreak.window", tooShort(g.Outbreak.Window), tells(g.Outbreak.Window)},
+		{"guards.ramp.limit", g.Ramp.Limit < g.Ramp.Every, fmt.Sprintf("%s is less than guards.ramp.every", time.Duration(g.Ramp.Limit))},
+		{"guards.capacity.contract", g.Capacity.Contract != "" && (!nodeName(namespace) || !nodeName(name)),
 			fmt.Sprintf("%q is not namespace/name", g.Capacity.Contract)},
-		finding{"guards.capacity.prometheus", g.Capacity.Contract != "" && !isURL(g.Capacity.Prometheus),
-			fmt.Sprintf("%q is not a URL with http or https, and there is a contract", g.Capacity.Prometheus)})
+		{"guards.capacity.prometheus", g.Capacity.Contract != "" && !isURL(g.Capacity.Prometheus),
+			fmt.Sprintf("%q is not a URL with http or https, and there is a contract", g.Capacity.Prometheus)},
+	}
 }
 
 // checkModes finds modes of classes that there are not, and modes that are none.
