@@ -30,6 +30,9 @@ type Answer struct {
 	// Granted are those that nothing holds; they pass until Until, and no longer.
 	Granted []guard.Ask
 	Until   time.Time
+	// Leave: a new leave comes with it, and the group waits for it to be seen. What is
+	// granted without goes by the leave that the node has.
+	Leave bool
 	// Held are the others.
 	Held []Refusal
 }
@@ -71,7 +74,7 @@ func (p *Plan) Answer(now time.Time, a Answer) {
 	a.Granted = slices.DeleteFunc(slices.Clone(a.Granted), func(g guard.Ask) bool { return !slices.ContainsFunc(p.gate.asks, g.Same) })
 	p.gate.answer = a
 	leave := slices.ContainsFunc(a.Granted, func(g guard.Ask) bool { return g.Action != guard.Release })
-	if leave && p.state.Leave == nil && now.Before(a.Until) {
+	if leave && a.Leave && p.state.Leave == nil && now.Before(a.Until) {
 		p.state.Leave = &Leave{Given: now, Until: a.Until}
 	}
 	p.Tick(now)
@@ -108,12 +111,18 @@ func (p *Plan) lapse(now time.Time) {
 	}
 }
 
-// void takes back what was to be done by leave and is not seen on the Node.
+// void takes back what was to be done by leave and is not seen on the Node. That the
+// Node is closed may be by another incident's right.
 func (p *Plan) void() {
+	given := time.Time{}
+	if l := p.state.Leave; l != nil {
+		given = l.Given
+	}
 	p.state.Leave, p.gate.answer = nil, Answer{}
 	for _, i := range p.state.Open {
-		if i.Claimed && !i.Contained && !i.Adopted && !i.Verdict.Hard {
-			i.Claimed, i.ForIdle = false, false
+		if i.Claimed && !(i.Contained && i.Seen.Before(given)) && !i.Adopted && !i.Verdict.Hard {
+			i.Claimed, i.Contained, i.ForIdle = false, false, false
+			i.State, i.Since = Suspect, time.Time{}
 			if s := i.step(StepCordon); s != nil {
 				s.Status = Guarded
 			}
@@ -192,7 +201,8 @@ func (p *Plan) lets(now time.Time, i *Incident, k StepKind) bool {
 	if !g.Fleet {
 		return true
 	}
-	return p.passes(now, i, action) && (k == StepCordon || p.state.Leave != nil && p.state.Leave.Seen)
+	l := p.state.Leave
+	return p.passes(now, i, action) && l != nil && (k == StepCordon || l.Seen)
 }
 
 // returns says whether a node that has served its probation goes back to service

@@ -141,7 +141,7 @@ func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 
 // remind tells again what an incident waits for, that waits for others.
 func (p *Plan) remind(now time.Time, i *Incident) {
-	if i.State == Draining || i.State == Repairing || now.Before(i.Until) || p.limit(i.State) <= 0 {
+	if p.mode(i) != Repair || i.State == Draining || i.State == Repairing || now.Before(i.Until) || p.limit(i.State) <= 0 {
 		return
 	}
 	i.Until = now.Add(p.limit(i.State))

@@ -15,7 +15,8 @@ import (
 
 // Group is asked for leave: a fleet.Fleet. Its methods are called one at a time.
 type Group interface {
-	Ask(ctx context.Context, asks []guard.Ask) (remediate.Answer, fleet.Survey)
+	// Ask says by leave that the node has one, and it is seen.
+	Ask(ctx context.Context, asks []guard.Ask, leave bool) (remediate.Answer, fleet.Survey)
 	// Settle ends what a leave kept from others; it is called again after an error.
 	Settle(ctx context.Context, seen bool) error
 }
@@ -110,7 +111,7 @@ func (g *guardian) turn(ctx context.Context) bool {
 	if len(asks) == 0 {
 		return err == nil
 	}
-	answer, survey := g.group.Ask(ctx, asks)
+	answer, survey := g.group.Ask(ctx, asks, leave != nil)
 	if survey.Error != "" {
 		g.log.Warn("the group cannot be asked for leave", "error", survey.Error)
 	}

@@ -38,6 +38,8 @@ type Outbreak struct {
 	Least   int      `yaml:"least"`
 	Percent int      `yaml:"percent"`
 	Window  Duration `yaml:"window"`
+	// Wait is how old such a fault must be before it is acted on.
+	Wait Duration `yaml:"wait"`
 }
 
 // PerDay says how often one node may do something within 24 hours.
@@ -71,7 +73,7 @@ func defaultGuards() Guards {
 	return Guards{
 		Enabled:  true,
 		Budget:   Share(r.Budget),
-		Outbreak: Outbreak{Least: r.Outbreak.Least, Percent: r.Outbreak.Percent, Window: Duration(r.Window)},
+		Outbreak: Outbreak{Least: r.Outbreak.Least, Percent: r.Outbreak.Percent, Window: Duration(r.Window), Wait: Duration(r.Wait)},
 		PerDay: PerDay{Cordon: r.Rates[guard.Cordon].Times, Drain: r.Rates[guard.Drain].Times, Reset: r.Rates[guard.Reset].Times,
 			Reboot: r.Rates[guard.Reboot].Times, Diag: r.Rates[guard.Diag].Times},
 		Ramp: Ramp{Every: Duration(r.Ramp.Every), Limit: Duration(r.Ramp.Limit)},
@@ -89,6 +91,7 @@ func (c Config) rules() *guard.Rules {
 		Budget:   guard.Share(g.Budget),
 		Outbreak: guard.Share{Least: g.Outbreak.Least, Percent: g.Outbreak.Percent},
 		Window:   time.Duration(g.Outbreak.Window),
+		Wait:     time.Duration(g.Outbreak.Wait),
 		Rates:    map[guard.Action]guard.Limit{},
 		Ramp:     guard.Pace{Every: time.Duration(g.Ramp.Every), Limit: time.Duration(g.Ramp.Limit)},
 	}

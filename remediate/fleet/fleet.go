@@ -77,12 +77,12 @@ type Survey struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Ask asks for leave. Where some is granted that the group has to see first, the
-// Lease is kept until Settle.
-func (f *Fleet) Ask(ctx context.Context, asks []guard.Ask) (remediate.Answer, Survey) {
+// Ask asks for leave; leave says that the node goes by one already, which its mark
+// shows. Where a new one is given the Lease is kept until Settle.
+func (f *Fleet) Ask(ctx context.Context, asks []guard.Ask, leave bool) (remediate.Answer, Survey) {
 	ctx, cancel := context.WithTimeout(ctx, surveyTime)
 	defer cancel()
-	answer, facts, err := f.ask(ctx, asks)
+	answer, facts, err := f.ask(ctx, asks, leave)
 	s := Survey{At: time.Now(), Group: facts.Group, Nodes: facts.Nodes, Budget: f.Rules.Budget.Of(facts.Nodes), Load: facts.Load}
 	for _, p := range facts.Peers {
 		s.Out += number(p.Out)
@@ -95,11 +95,12 @@ func (f *Fleet) Ask(ctx context.Context, asks []guard.Ask) (remediate.Answer, Su
 	return answer, s
 }
 
-func (f *Fleet) ask(ctx context.Context, asks []guard.Ask) (remediate.Answer, guard.Facts, error) {
+func (f *Fleet) ask(ctx context.Context, asks []guard.Ask, leave bool) (remediate.Answer, guard.Facts, error) {
 	facts, err := f.survey(ctx, asks)
 	if err != nil {
 		return remediate.Answer{}, facts, err
 	}
+	facts.Leave = facts.Leave && leave
 	// Who is held needs no Lease to hear it.
 	if first := f.decide(facts, asks); len(first.Granted) == 0 && !slices.ContainsFunc(asks, releases) {
 		return first, facts, nil
@@ -120,7 +121,7 @@ func (f *Fleet) ask(ctx context.Context, asks []guard.Ask) (remediate.Answer, gu
 	f.pace(facts, &answer, asks)
 	answer.Until = began.Add(LeaveTime)
 	if !facts.Leave && slices.ContainsFunc(answer.Granted, func(a guard.Ask) bool { return !releases(a) }) {
-		f.arrives = began.Add(LeaveTime + writeTime)
+		answer.Leave, f.arrives = true, began.Add(LeaveTime+writeTime)
 		return answer, facts, nil
 	}
 	if err := f.giveBack(ctx); err != nil && !errors.Is(err, errKept) {

@@ -118,6 +118,9 @@ type Rules struct {
 	// Outbreak is how many nodes make one, that come within Window.
 	Outbreak Share
 	Window   time.Duration
+	// Wait is how old a fault must be that comes with rollouts: others may be about
+	// to tell the same.
+	Wait time.Duration
 	// Rates bound what a node does to itself; an action that is missing is free.
 	Rates map[Action]Limit
 	// Ramp staggers releases.
@@ -132,6 +135,7 @@ func Default() Rules {
 		Budget:   Share{Least: 1, Percent: 10},
 		Outbreak: Share{Least: 3, Percent: 5},
 		Window:   10 * time.Minute,
+		Wait:     2 * time.Minute,
 		Rates: map[Action]Limit{Cordon: {6, day}, Drain: {12, day}, Reset: {4, day},
 			Reboot: {2, day}, Diag: {6, day}},
 		Ramp: Pace{Every: time.Minute, Limit: 15 * time.Minute},

@@ -37,6 +37,9 @@ func (r Rules) outbreak(f Facts, a Ask) *Hold {
 	if family == nil {
 		return nil
 	}
+	if ripe := a.Since.Add(r.Wait); f.At.Before(ripe) {
+		return &Hold{Outbreak, "it comes with rollouts, and others may be about to tell the same", ripe.UTC().Format(time.RFC3339)}
+	}
 	onsets := []time.Time{a.Since}
 	for _, p := range f.Peers {
 		switch {

@@ -27,11 +27,11 @@ func (r Rules) Release(f Facts, before Released) (Released, *Hold) {
 	}
 	if may := r.Budget.Of(f.Nodes); before.Nodes >= may {
 		return before, &Hold{Ramp, fmt.Sprintf("%s of %s went back to service within %s", nodes(before.Nodes), f.Group, r.Ramp.Every),
-			"after " + before.Since.Add(r.Ramp.Every).UTC().Format(time.RFC3339)}
+			before.Since.Add(r.Ramp.Every).UTC().Format(time.RFC3339)}
 	}
 	if f.Load.late() {
 		return before, &Hold{Ramp, fmt.Sprintf("the queue of %s is %s old, and %s is the objective", f.Group, f.Load.QueueAge, f.Load.Objective),
-			"it is younger, or after " + r.Ramp.Limit.String()}
+			"it is younger, or " + r.Ramp.Limit.String() + " have passed"}
 	}
 	before.Nodes++
 	return before, nil

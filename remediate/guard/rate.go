@@ -37,7 +37,7 @@ func (r Rules) Rate(now time.Time, a Action, acts []Act) *Hold {
 		return nil
 	}
 	return &Hold{Rate, fmt.Sprintf("done %s within %s, and %d may be", times(done), limit.Per, limit.Times),
-		"after " + oldest.Add(limit.Per).UTC().Format(time.RFC3339)}
+		oldest.Add(limit.Per).UTC().Format(time.RFC3339)}
 }
 
 func times(n int) string {
