@@ -43,10 +43,14 @@ type Options struct {
 	Prometheus string
 }
 
+// times are how long things may take.
+type times struct{ lease, leave, write, survey time.Duration }
+
 // Fleet asks for one node. Its methods are called from one goroutine.
 type Fleet struct {
 	Options
 
+	times times
 	lease lease
 	size  size
 	// arrives is until when what was begun by the last leave may reach the Node.
@@ -58,7 +62,8 @@ func New(o Options) (*Fleet, error) {
 	if o.Node == "" || o.Client == nil || o.Namespace == "" {
 		return nil, errors.New("ask the group: want a node, a client and a namespace")
 	}
-	return &Fleet{Options: o, lease: lease{client: o.Client.Leases, namespace: o.Namespace, node: o.Node}}, nil
+	t := times{LeaseTime, LeaveTime, writeTime, surveyTime}
+	return &Fleet{Options: o, times: t, lease: lease{client: o.Client.Leases, namespace: o.Namespace, node: o.Node, time: t.lease}}, nil
 }
 
 // Survey is what was seen of the group when it was asked last, for people.
@@ -80,7 +85,7 @@ type Survey struct {
 // Ask asks for leave; leave says that the node goes by one already, which its mark
 // shows. Where a new one is given the Lease is kept until Settle.
 func (f *Fleet) Ask(ctx context.Context, asks []guard.Ask, leave bool) (remediate.Answer, Survey) {
-	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+	ctx, cancel := context.WithTimeout(ctx, f.times.survey)
 	defer cancel()
 	answer, facts, err := f.ask(ctx, asks, leave)
 	s := Survey{At: time.Now(), Group: facts.Group, Nodes: facts.Nodes, Budget: f.Rules.Budget.Of(facts.Nodes), Load: facts.Load}
@@ -112,16 +117,16 @@ func (f *Fleet) ask(ctx context.Context, asks []guard.Ask, leave bool) (remediat
 	}
 	if holder != "" {
 		return refuse(asks, guard.Hold{Guard: guard.Budget, Why: "the group gives leave to one node at a time, and " + holder + " is just given it",
-			Until: "that is seen on its Node, or it is not heard of for " + LeaseTime.String()}), facts, nil
+			Until: "that is seen on its Node, or it is not heard of for " + f.times.lease.String()}), facts, nil
 	}
 	if facts.Peers, err = f.peers(ctx, facts.Group, asks); err != nil {
 		return remediate.Answer{}, facts, err // the Lease is given back by the next Settle
 	}
 	answer := f.decide(facts, asks)
 	f.pace(facts, &answer, asks)
-	answer.Until = began.Add(LeaveTime)
+	answer.Until = began.Add(f.times.leave)
 	if !facts.Leave && slices.ContainsFunc(answer.Granted, func(a guard.Ask) bool { return !releases(a) }) {
-		answer.Leave, f.arrives = true, began.Add(LeaveTime+writeTime)
+		answer.Leave, f.arrives = true, began.Add(f.times.leave+f.times.write)
 		return answer, facts, nil
 	}
 	if err := f.giveBack(ctx); err != nil && !errors.Is(err, errKept) {
@@ -171,7 +176,7 @@ func (f *Fleet) Settle(ctx context.Context, seen bool) error {
 	if seen {
 		f.arrives = time.Time{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+	ctx, cancel := context.WithTimeout(ctx, f.times.survey)
 	defer cancel()
 	return f.giveBack(ctx)
 }

@@ -38,6 +38,8 @@ func LeaseName(group string) string {
 type lease struct {
 	client          *rest.RESTClient
 	namespace, node string
+	// time is how long the Lease of one that is not heard of is respected.
+	time time.Duration
 	// have is the Lease while this node has it, nil while it has not.
 	have *coordinationv1.Lease
 	// seen is the version of another's Lease, and since when it is the same.
@@ -84,7 +86,7 @@ func (l *lease) holder(found *coordinationv1.Lease) string {
 	if found.ResourceVersion != l.seen {
 		l.seen, l.seenSince = found.ResourceVersion, time.Now()
 	}
-	if time.Since(l.seenSince) >= LeaseTime {
+	if time.Since(l.seenSince) >= l.time {
 		return ""
 	}
 	return holder
@@ -92,7 +94,7 @@ func (l *lease) holder(found *coordinationv1.Lease) string {
 
 // own writes this node into a Lease.
 func (l *lease) own(to *coordinationv1.Lease) {
-	now, seconds := metav1.NowMicro(), int32(LeaseTime/time.Second)
+	now, seconds := metav1.NowMicro(), int32(max(l.time, time.Second)/time.Second)
 	to.Spec.HolderIdentity, to.Spec.LeaseDurationSeconds = &l.node, &seconds
 	to.Spec.AcquireTime, to.Spec.RenewTime = &now, &now
 }
