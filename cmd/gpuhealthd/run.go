@@ -33,6 +33,7 @@ import (
 
 func runCommand() *cobra.Command {
 	var path string
+	var dry bool
 	cmd := &cobra.Command{
 		Use: "run", Short: "Run the daemon", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -45,10 +46,14 @@ func runCommand() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
+			if dry {
+				return dryRun(ctx, cfg)
+			}
 			return run(ctx, cfg)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "configuration file; without one the defaults hold")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "hear, judge and plan, print what would be done, and do nothing; nothing is remembered")
 	return cmd
 }
 
