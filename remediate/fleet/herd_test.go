@@ -27,8 +27,8 @@ import (
 // one, all at once.
 const (
 	agents = 200
-	hard   = 12
-	soft   = 28
+	hard   = 8
+	soft   = 18
 )
 
 // TestTwoHundredAgentsOnOneBudget: every agent has its own plan, its own client and
@@ -62,15 +62,22 @@ func TestTwoHundredAgentsOnOneBudget(t *testing.T) {
 	}
 	w.rough.Store(true)
 	await(t, "all hard faults are contained", func() bool { return count(herd[:hard], (*beast).wasContained) == hard })
-	await(t, "some faults were acted on", func() bool { return count(herd, (*beast).acted) >= 6 })
+	await(t, "some faults were acted on", func() bool { return count(herd, (*beast).acted) >= 4 })
 	w.part(herd, true)
-	await(t, "more faults were acted on, by those who are not cut off", func() bool { return count(herd, (*beast).acted) >= 14 })
+	await(t, "more faults were acted on, by those who are not cut off", func() bool { return count(herd, (*beast).acted) >= 8 })
 	w.part(herd, false)
 	w.rough.Store(false)
 	t.Logf("in the storm: %d of %d requests spoilt, %d faults acted on, %d nodes by leave at most", w.spoilt.Load(), w.all.Load(), count(herd, (*beast).acted), marks.most.Load())
+	defer func() {
+		for _, b := range herd[:hard+soft] {
+			if state := b.state.Load(); t.Failed() && state != nil && !b.serves() {
+				t.Logf("%s: %s", b.name, *state)
+			}
+		}
+	}()
 	await(t, "everybody's fault was acted on", func() bool { return count(herd[:hard+soft], (*beast).acted) == hard+soft })
 	await(t, "everybody serves again", func() bool { return count(herd, (*beast).serves) == agents })
-	budget := int64(guard.Default().Budget.Of(agents))
+	budget := int64(tight().Of(agents))
 	t.Logf("at most %d nodes were out or repaired by leave, and %d may be; %d versions of Nodes seen, %d requests", marks.most.Load(), budget, marks.versions.Load(), w.all.Load())
 	if most := marks.most.Load(); most > budget || most == 0 {
 		t.Errorf("%d nodes by leave at once, and the budget is %d", most, budget)
@@ -79,6 +86,9 @@ func TestTwoHundredAgentsOnOneBudget(t *testing.T) {
 		t.Errorf("%d times a Node was closed for a soft fault, and its mark told of no leave", marks.stray.Load())
 	}
 }
+
+// tight is a budget that so few faults use up.
+func tight() guard.Share { return guard.Share{Least: 1, Percent: 5} }
 
 func count(herd []*beast, is func(*beast) bool) (n int) {
 	for _, b := range herd {
@@ -146,6 +156,7 @@ type beast struct {
 	rest   time.Time // until when it asks for nothing, since that is held
 
 	contained, over, serving atomic.Bool
+	state                    atomic.Pointer[string] // for people
 }
 
 func newBeast(t *testing.T, w *weather, config tokened, name string) *beast {
@@ -155,6 +166,7 @@ func newBeast(t *testing.T, w *weather, config tokened, name string) *beast {
 		t.Fatal(err)
 	}
 	rules := guard.Default()
+	rules.Budget = tight()
 	rules.Rates, rules.Ramp = nil, guard.Pace{Every: 200 * time.Millisecond, Limit: 5 * time.Second}
 	p := remediate.DefaultRepair()
 	p.Guards, p.Probation = &rules, 200*time.Millisecond
@@ -183,6 +195,8 @@ func (b *beast) run(ctx context.Context) {
 		b.apply(ctx)
 		b.ask(ctx)
 		b.act()
+		state := fmt.Sprintf("leave %+v, asks %v, incidents %+v", b.plan.Leave(), b.plan.Asks(), b.plan.Incidents())
+		b.state.Store(&state)
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(100+b.rng.IntN(200)) * time.Millisecond):
