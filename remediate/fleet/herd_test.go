@@ -50,7 +50,7 @@ func TestTwoHundredAgentsOnOneBudget(t *testing.T) {
 		label(t, cluster, name, map[string]string{remediate.LabelState: string(remediate.Healthy)})
 		herd = append(herd, newBeast(t, w, cluster.ServiceAccount(t, key, name), name))
 	}
-	marks := watchMarks(t, ctx, cluster)
+	marks := watchMarks(ctx, t, cluster)
 	for n, b := range herd {
 		switch {
 		case n < hard:
@@ -115,7 +115,7 @@ type marks struct {
 	most, versions, stray atomic.Int64
 }
 
-func watchMarks(t *testing.T, ctx context.Context, cluster *kubetest.Cluster) *marks {
+func watchMarks(ctx context.Context, t *testing.T, cluster *kubetest.Cluster) *marks {
 	t.Helper()
 	watch, err := kubernetes.NewForConfigOrDie(cluster.Admin()).CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
 	if err != nil {
