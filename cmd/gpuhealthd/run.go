@@ -34,6 +34,7 @@ import (
 
 func runCommand() *cobra.Command {
 	var path string
+	var dry bool
 	cmd := &cobra.Command{
 		Use: "run", Short: "Run the daemon", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -46,10 +47,14 @@ func runCommand() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
+			if dry {
+				return dryRun(ctx, cfg)
+			}
 			return run(ctx, cfg)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "configuration file; without one the defaults hold")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "hear, judge and plan, print what would be done, and do nothing; nothing is remembered")
 	return cmd
 }
 
@@ -139,6 +144,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		opts.Engine = dcgm.New(engine)
 	}
 	if cfg.Actuator != config.ActuatorKubernetes {
+		opts.CapacityOff = "the actuator is not kubernetes"
 		return opts, repairs(&opts, cfg, log, nil, a)
 	}
 	api, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
@@ -157,6 +163,9 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 	opts.Judge.Correlate = fault.DefaultCorrelate
 	opts.Neighbours, err = kube.NewDomain(kube.Options{Name: opts.Name, Config: api, Log: log, Observe: metrics.Request})
 	if err != nil {
+		return opts, err
+	}
+	if err := guards(&opts, cfg, api); err != nil {
 		return opts, err
 	}
 	return opts, repairs(&opts, cfg, log, api, a)
