@@ -10,7 +10,7 @@ FUZZTIME ?= 30s
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 # Debian's packages that building needs, beside Go and make; tests need more.
 PACKAGES := gcc libc6-dev git libsystemd-dev
-test race: PACKAGES += systemd systemd-journal-remote
+test race: PACKAGES += systemd systemd-journal-remote slurmctld slurmd slurm-client munge
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI = $(or $(shell command -v golangci-lint),$(CACHE)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint)

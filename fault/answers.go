@@ -47,8 +47,9 @@ func (j *Judge) nowhere(inv Inventory) map[string]bool {
 func (j *Judge) mute(now time.Time, none map[string]bool) {
 	k := key{xidparse.PCI{}, GPUFailed}
 	if len(none) == 0 {
-		j.mutes = 0
-		j.seen(now, k)
+		if j.mutes = 0; j.nameless[GPUFailed] == 0 {
+			j.seen(now, k)
+		}
 		return
 	}
 	if j.mutes++; j.mutes >= lostLimit {

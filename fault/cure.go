@@ -62,7 +62,7 @@ func (j *Judge) repaired(now time.Time, r Repaired) {
 	for _, e := range j.open {
 		reset := slices.ContainsFunc(r.GPUs, func(d Device) bool { return d.PCI == e.PCI })
 		if reset && e.cure().byReset() && !e.Class.IsSXid() && e.Cured.IsZero() {
-			e.Cured, e.Clean = now, 0
+			e.Cured, e.Clean, e.Repaired = now, 0, true
 		}
 	}
 }

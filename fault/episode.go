@@ -71,6 +71,8 @@ type episode struct {
 	Polled bool `json:",omitempty"`
 	// Aside is the call that did not return while polls did, empty for none.
 	Aside string `json:",omitempty"`
+	// Unnamed says which GPU it is of, where that one has not told who it is.
+	Unnamed string `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
 	// Rebooted says that the host was booted anew since it was seen last.
@@ -85,6 +87,9 @@ type episode struct {
 	Replaced bool
 	// Repeat says that the same fault stood here within the repeat window.
 	Repeat bool
+	// Repaired says that the GPU was reset since it was seen last, AfterRepair that
+	// what stood here before was ended by a reset or a boot.
+	Repaired, AfterRepair bool `json:",omitempty"`
 
 	said Verdict
 	rule Rule
@@ -129,7 +134,7 @@ func (e *episode) key() key { return key{e.PCI, e.Class} }
 func (e *episode) add(now time.Time, text string) {
 	e.Count++
 	e.Last = now
-	e.Cured, e.Clean, e.Rebooted = time.Time{}, 0, false
+	e.Cured, e.Clean, e.Rebooted, e.Repaired = time.Time{}, 0, false, false
 	if len(e.Evidence) < evidenceLines && text != "" {
 		e.Evidence = append(e.Evidence, text)
 	}

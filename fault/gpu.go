@@ -53,7 +53,7 @@ func (j *Judge) counted(now time.Time, pci xidparse.PCI) {
 	j.wasReset(now)
 	for _, e := range j.open {
 		if c := RuleFor(e.Class).Cure; e.PCI == pci && (c == CureReset || c == CureAnswersOrReset) && e.Cured.IsZero() && now.Sub(e.Last) > j.cfg.Fresh {
-			e.Cured = now
+			e.Cured, e.Repaired = now, true
 		}
 	}
 }

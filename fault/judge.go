@@ -73,6 +73,8 @@ type Judge struct {
 	// hangs counts polls in a row in which no call came back at all, asides those
 	// in which one beside them did not, mutes those in which no GPU told a value.
 	hangs, asides, mutes int
+	// nameless counts, by class, those in which a GPU without a name had it.
+	nameless map[Class]int
 	// short counts polls in a row that listed fewer GPUs than expected.
 	short int
 	// now is what the verdicts of the moment are made from.
@@ -99,6 +101,8 @@ type Judge struct {
 type past struct {
 	Ended time.Time
 	Links []int
+	// Repaired says that a reset or a boot is known to have ended it.
+	Repaired bool `json:",omitempty"`
 }
 
 // device is what the judge knows of one GPU.
@@ -144,7 +148,7 @@ func New(cfg Config) *Judge {
 		cfg.Slowdown = DefaultSlowdown
 	}
 	cfg.Slowdown = max(cfg.Slowdown, sustainedMin*cfg.Fresh/2)
-	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}}
+	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}, nameless: map[Class]int{}}
 }
 
 // Step judges one observation and gives the verdicts that it changed, in the
@@ -293,7 +297,7 @@ func (j *Judge) close(now time.Time, e *episode) {
 	if e.Replaced {
 		return // what the GPU before had is nothing to the new one
 	}
-	p := past{Ended: now}
+	p := past{Ended: now, Repaired: e.Repaired || e.Rebooted}
 	for link := range e.Links {
 		p.Links = append(p.Links, link)
 	}
@@ -344,7 +348,7 @@ func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation)
 	}
 	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Begun: now, Instance: xidparse.Absent}
 	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
-		e.Repeat = true
+		e.Repeat, e.AfterRepair = true, p.Repaired
 	}
 	j.open[k] = e
 	return e

@@ -46,6 +46,13 @@ type Inventory struct {
 	// Driver is its version; empty is unknown.
 	Driver string
 	GPUs   []GPUState
+	// Unnamed are the GPUs that the driver counts beside those.
+	Unnamed []Unnamed
+	// Missing are those that were listed once, in an earlier life of the agent too,
+	// and are not now.
+	Missing []Device
+	// Renewed says that the child was started anew since a GPU has answered.
+	Renewed bool
 	// Stuck is a call that does not return while the polls do, such as one that
 	// waits for events; nil is none.
 	Stuck *Hung

@@ -42,6 +42,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	}
 	j.seen(now, key{xidparse.PCI{}, AgentBlind})
 	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
+	j.unnamed(now, inv)
 	j.aside(now, inv)
 	j.running()
 	none := j.nowhere(inv)
@@ -51,13 +52,18 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		listed[g.PCI] = true
 		j.poll(now, g, none)
 	}
+	missing := map[xidparse.PCI]bool{}
+	for _, m := range inv.Missing {
+		missing[m.PCI] = true
+		j.device(m.PCI).UUID = m.UUID
+	}
 	guests := guests(inv.Bus)
 	for pci, d := range j.devices {
 		switch {
-		case listed[pci] || d.State == nil:
+		case listed[pci] || d.State == nil && !missing[pci]:
 		case guests[pci]:
 			d.State, d.Lost = nil, 0 // it was handed over, and is not missed
-		default:
+		case len(inv.Unnamed) == 0: // else it may be one of those
 			j.missed(now, pci, d)
 		}
 	}
@@ -87,16 +93,36 @@ func answered(inv Inventory) bool {
 	return slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return !g.Lost && g.Failed == "" })
 }
 
+// hangs says whether a GPU was asked and has not answered: that is no container
+// without devices, which answers at once.
+func hangs(inv Inventory) bool {
+	return slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return g.Stuck }) ||
+		slices.ContainsFunc(inv.Unnamed, func(u Unnamed) bool { return u.Stuck })
+}
+
+// allLost says whether every GPU is said to be off the bus by name: a container
+// that has lost its devices hears another error, at the latest in another child.
+func allLost(inv Inventory) bool {
+	return len(inv.GPUs) > 0 && len(inv.Unnamed) == 0 &&
+		!slices.ContainsFunc(inv.GPUs, func(g GPUState) bool { return !g.Lost })
+}
+
 // allGone says whether every GPU failed at once although the kernel log names
-// no dead one: then it is this agent that has lost its devices, not the node.
+// no dead one: then it is this agent that has lost its devices, not the node. One
+// without a name cannot be blamed alone.
 func (j *Judge) allGone(inv Inventory) bool {
-	known := 0
+	known := 2 * len(inv.Unnamed)
+	for _, m := range inv.Missing {
+		if d := j.devices[m.PCI]; d == nil || d.State == nil {
+			known++
+		}
+	}
 	for _, d := range j.devices {
 		if d.State != nil {
 			known++
 		}
 	}
-	if answered(inv) {
+	if answered(inv) || hangs(inv) || inv.Renewed && allLost(inv) {
 		return false
 	}
 	for _, e := range j.open {
@@ -254,7 +280,7 @@ func (j *Judge) hung(now time.Time, h Hung) {
 func (j *Judge) aside(now time.Time, inv Inventory) {
 	if inv.Stuck == nil {
 		j.asides = 0
-		if answered(inv) {
+		if answered(inv) && j.nameless[DriverHung] == 0 {
 			j.seen(now, key{xidparse.PCI{}, DriverHung})
 		}
 		return
@@ -291,7 +317,8 @@ func (j *Judge) confirm(e *episode) { e.Confirmed = e.Confirmed || j.confirms(e)
 func (j *Judge) confirms(e *episode) bool {
 	d := j.devices[e.PCI]
 	if d == nil || d.State == nil {
-		return false
+		// An agent that has never met the GPU knows it from the bus alone.
+		return e.Class == XID79 && d != nil && d.Missing > 0
 	}
 	if d.Lost > 0 || d.Arbiter > recoverNone {
 		return true

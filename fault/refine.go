@@ -44,7 +44,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		why = append(why, refineNameless(e, &v)...)
 	}
 	if e.Repeat && (v.Action == Reset || v.Action == Reboot) {
-		why = append(why, "the same was repaired here before")
+		why = append(why, repeats(e))
 	}
 	if !e.Cured.IsZero() && v.Acts() {
 		v.Action = Cordon
@@ -69,6 +69,14 @@ func (j *Judge) verdict(e *episode) Verdict {
 	}
 	v.Reason = strings.Join(why, "; ")
 	return v
+}
+
+// repeats says what was here before.
+func repeats(e *episode) string {
+	if e.AfterRepair {
+		return "the same was repaired here before"
+	}
+	return "the same was here before"
 }
 
 // title names the fault, by its class and what its lines say.
@@ -96,6 +104,9 @@ func (e *episode) retires() bool {
 func refineNameless(e *episode, v *Verdict) []string {
 	why := "the text names no GPU, and none is guessed"
 	switch {
+	case e.Unnamed != "":
+		v.Later, v.Drain, v.Diag = None, min(v.Drain, DrainWhenIdle), 0
+		return []string{e.Unnamed + ", of a GPU that has not told who it is"}
 	case e.Class == GPUFailed:
 		why = "on every GPU, and none is blamed"
 	case e.Class == DriverHung && !e.Polled && e.Aside != "":

@@ -34,7 +34,8 @@ import (
 //	+5s   poll [ADDRESS=STATE…]   lost, failed, recovery:N, … (see set)
 //	+5s   polls N EVERY [ADDRESS=STATE…]   N polls alike; the address may be all,
 //	                              and aside:CALL is a call beside the polls that
-//	                              does not return
+//	                              does not return, unnamed:STATE one more GPU, which
+//	                              has not told who it is: lost, stuck or failed
 //	+0s   nvlink GENERATION LINKS hgx|rack|none   what the GPUs' NVLinks are like
 //	                              (see setLink for the states of a poll)
 //	+5s   hung ADDRESS CALL       a call past its deadline
@@ -43,6 +44,8 @@ import (
 //	+5s   reset ADDRESS…          somebody has reset the GPUs
 //	+5s   diagnosed ADDRESS       the GPU has failed a diagnosis
 //	+5s   replaced                other GPUs sit at the same addresses
+//	+5s   renewed                 the child was started anew, for the polls to come
+//	+0s   missing ADDRESS…        GPUs that an earlier life listed, for poll: not now
 //	+24h  tick                    time passes
 //	+0s   hears                   neighbours can be heard; comes first
 //	+1s   heard [NODE[=SAYS[,SAYS…]]…]   all that the domain says: down:LINK,
@@ -68,6 +71,9 @@ type stage struct {
 	bus   []BusDevice
 	// wired gives each GPU its healthy NVLinks, nil where polls do not tell.
 	wired func(i int) *nvlink.Reading
+	// renewed says that the child was started anew.
+	renewed bool
+	missing []Device
 	// swapped counts how often all GPUs were exchanged for new ones.
 	swapped int
 	out     strings.Builder
@@ -173,6 +179,13 @@ func (s *stage) do(n int, word, text string) {
 			r.GPUs = append(r.GPUs, Device{PCI: s.pci(n, a)})
 		}
 		s.step(Observation{Fact: r})
+	case "renewed":
+		s.renewed = true
+	case "missing":
+		s.missing = nil
+		for i, a := range strings.Fields(text) {
+			s.missing = append(s.missing, Device{PCI: s.pci(n, a), UUID: fmt.Sprintf("GPU-missing-%d", i)})
+		}
 	case "diagnosed":
 		s.step(Observation{Fact: Diagnosed{GPU: Device{PCI: s.pci(n, text)}}})
 	case "replaced":
@@ -203,12 +216,14 @@ func (s *stage) pci(n int, text string) xidparse.PCI {
 // inventory is a poll: every GPU in order, but for those that text names, as
 // ADDRESS=STATE[,STATE…].
 func (s *stage) inventory(n int, text string) Inventory {
-	inv := Inventory{Bus: s.bus}
+	inv := Inventory{Bus: s.bus, Renewed: s.renewed, Missing: s.missing}
 	state := map[xidparse.PCI]string{}
 	for _, f := range strings.Fields(text) {
 		address, what, _ := strings.Cut(f, "=")
 		if call, aside := strings.CutPrefix(f, "aside:"); aside {
 			inv.Stuck = &Hung{Call: call, For: 10 * time.Second}
+		} else if how, unnamed := strings.CutPrefix(f, "unnamed:"); unnamed {
+			inv.Unnamed = append(inv.Unnamed, Unnamed{Why: "index 2 " + how, Lost: how == "lost", Stuck: how == "stuck"})
 		} else if address == "all" {
 			for _, p := range s.gpus {
 				state[p] = what
@@ -272,6 +287,8 @@ func set(g *GPUState, what string) bool {
 		g.Lost = true
 	case "failed":
 		g.Failed = "unknown error"
+	case "stuck":
+		g.Failed, g.Stuck = "a call does not return", true
 	case "recovery":
 		g.Recovery = &number
 	case "pending":

@@ -314,9 +314,7 @@ func (p *Plan) Node(now time.Time, o Observed) {
 	p.adopt(now, o)
 	p.annotated(now, o.Asks)
 	if p.state.UID != o.UID {
-		for _, i := range p.state.Open {
-			i.Contained, i.Seen = false, now
-		}
+		p.unsee(now)
 	}
 	p.seeLeave(now, o)
 	if p.state.UID != o.UID || p.state.Closed && !o.Unschedulable {
@@ -342,6 +340,14 @@ func (p *Plan) Node(now time.Time, o Observed) {
 		}
 	}
 	p.decide(now)
+}
+
+// unsee forgets that the node was seen contained: it is another Node, or whoever
+// rebooted the host has put it back to service on the way, as Slurm does.
+func (p *Plan) unsee(now time.Time) {
+	for _, i := range p.state.Open {
+		i.Contained, i.Seen = false, now
+	}
 }
 
 // release lets an administrator's uncordon stand for this incident.

@@ -32,6 +32,8 @@ const (
 	MeansOff Means = "off"
 	// MeansPods: a drain by the API's evictions.
 	MeansPods Means = "pods"
+	// MeansSlurm: Slurm lets the jobs of a drained node end, and reboots it.
+	MeansSlurm Means = "slurm"
 	// MeansCommand: a program of the host. What it has begun is never begun again.
 	MeansCommand Means = "command"
 	// MeansAnnotation and MeansResource: somebody else, asked in the API. To ask
@@ -101,7 +103,7 @@ type Policy struct {
 
 // DrainPolicy is how the work on a GPU is made to leave.
 type DrainPolicy struct {
-	// Mode is MeansOff, MeansPods or MeansCommand.
+	// Mode is MeansOff, MeansPods, MeansSlurm or MeansCommand.
 	Mode       Means
 	Deadline   time.Duration
 	AtDeadline AtDeadline
@@ -117,7 +119,7 @@ type ResetPolicy struct {
 
 // RebootPolicy is how the host is rebooted.
 type RebootPolicy struct {
-	// Mode is MeansOff, MeansCommand, MeansAnnotation or MeansResource.
+	// Mode is MeansOff, MeansCommand, MeansSlurm, MeansAnnotation or MeansResource.
 	Mode Means
 	// Deadline is how long the new boot may take to be seen.
 	Deadline time.Duration

@@ -80,6 +80,7 @@ func (p *Plan) Boot(now time.Time, id string) {
 		return
 	}
 	p.state.Emptied, p.occupied, p.state.Verification = emptied{}, nil, nil
+	p.unsee(now)
 	for _, i := range p.state.Open {
 		if i.Over != nil {
 			p.renew(now, i)

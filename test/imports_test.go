@@ -37,6 +37,7 @@ var rules = []rule{
 	{folder: "internal/config", may: []string{"diag", "collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
 	{folder: "internal/repair", may: []string{"diag", "collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
+	{folder: "internal/check", may: []string{"fault", "remediate", "collector/inventory", "collector/kernlog", "collector/nvml", "internal/agent", "internal/replay"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
 	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence", "nvlink"}},
@@ -57,6 +58,8 @@ var rules = []rule{
 	{folder: "remediate/fleet", may: []string{"fault", "remediate", "remediate/apiserver"}},
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
+	{folder: "remediate/slurm", may: []string{"fault", "remediate", "remediate/command"}},
+	{folder: "remediate/execact", may: []string{"remediate", "remediate/command"}},
 	{folder: "remediate/pods", may: []string{"fault", "remediate"}},
 	{folder: "remediate/holders", may: []string{"fault", "remediate"}},
 	{folder: "remediate/command", may: []string{"fault", "remediate"}},
@@ -70,6 +73,7 @@ var rules = []rule{
 	{folder: "tools", may: []string{"xidparse", "nvlink", "fault", "remediate"}},
 	{folder: "test", may: []string{"test", "sim"}},
 	{folder: "test/journald"},
+	{folder: "test/slurmtest", may: []string{"test/process"}},
 	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},
 }
 

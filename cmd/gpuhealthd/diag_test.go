@@ -43,7 +43,7 @@ func (d diagnosing) Status() agent.Status {
 		s.Diagnosis.Progress = dcgmi.Progress{Elapsed: 62 * time.Second, AtMost: 15 * time.Minute, Expected: diag.Expected(2)}
 		return s
 	}
-	s.Diagnosis.Answer, s.Diagnosis.Last, s.Diagnosis.LastDeed = &d.answer, d.last, "asked-diag-2"
+	s.Diagnosis.Answer, s.Diagnosis.Answered, s.Diagnosis.Last = &d.answer, d.last, d.last
 	return s
 }
 

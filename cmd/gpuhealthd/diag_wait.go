@@ -48,8 +48,8 @@ func awaitDiag(cmd *cobra.Command, url, id string) error {
 
 // showAnswer prints what a diagnosis said, and gives the exit status.
 func showAnswer(w io.Writer, d agent.DiagnosisStatus) error {
-	if d.Last != nil && d.Answer.Deed != "" && d.LastDeed == d.Answer.Deed {
-		if err := writeTable(w, *d.Last); err != nil {
+	if d.Answered != nil {
+		if err := writeTable(w, *d.Answered); err != nil {
 			return err
 		}
 	}

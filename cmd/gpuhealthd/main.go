@@ -12,7 +12,9 @@ import (
 
 func main() {
 	if err := root().Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "gpuhealthd:", printable(err))
+		if text := printable(err); text != "" {
+			fmt.Fprintln(os.Stderr, "gpuhealthd:", text)
+		}
 		os.Exit(exitCode(err))
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -9,13 +10,19 @@ import (
 // version is set by the linker.
 var version = "0.1.0-dev"
 
-// exitError is an error with an exit status of its own.
+// exitError is an error with an exit status of its own. Without an err all has been
+// said already.
 type exitError struct {
 	code int
 	err  error
 }
 
-func (e exitError) Error() string { return e.err.Error() }
+func (e exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
 func (e exitError) Unwrap() error { return e.err }
 
 // exitCode is 2 for a wrong command line and for what could not be read, 1 for any other error.
@@ -37,12 +44,22 @@ it must. It never kills a process, resets a GPU or reboots a host by itself:
 in mode contain it cordons, taints and labels, and requests the rest.
 
 Exit 0 for what is done, 2 for a wrong command line or an input that cannot be
-read, 1 for any other error.`,
+read, 1 for any other error; check has its own.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
+	check := checkCommand()
+	cmd.AddCommand(runCommand(), check, replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
 	strict(cmd)
+	check.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return unsure(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	})
+	check.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unsure(fmt.Errorf("check takes no arguments, and there is %q", args[0]))
+		}
+		return nil
+	}
 	return cmd
 }

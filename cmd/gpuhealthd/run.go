@@ -27,8 +27,6 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
-	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
-	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -111,7 +109,6 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
-		Actuator:  logact.New(log),
 		Version:   version,
 		Name:      cfg.Node,
 	}
@@ -121,8 +118,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 	if !cfg.NVML.Enabled {
 		opts.Judge.CleanPolls = 0 // nobody polls: the kernel log has the last word
 	} else {
-		opts.Driver = nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
-			Lock: filepath.Dir(cfg.State.Path)})
+		opts.Driver = nvml.New(nvmlConfig(cfg))
 	}
 	opts.Managed = func() (bool, error) {
 		if err := host.Sees(cfg.Repair.Proc); err != nil {
@@ -143,25 +139,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		}
 		opts.Engine = dcgm.New(engine)
 	}
-	if cfg.Actuator != config.ActuatorKubernetes {
-		opts.CapacityOff = "the actuator is not kubernetes"
-		return opts, repairs(&opts, cfg, log, nil, a)
-	}
-	api, err := kube.Config(cfg.Kubernetes.Kubeconfig, version)
-	if err != nil {
-		return opts, err
-	}
-	if opts.Name, err = nodeName(cfg.Node); err != nil {
-		return opts, err
-	}
-	node, err := kube.New(kube.Options{Name: opts.Name, Config: api, Log: log, Observe: metrics.Request,
-		WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)})
-	if err != nil {
-		return opts, err
-	}
-	opts.Actuator, opts.Watcher = node, node
-	opts.Judge.Correlate = fault.DefaultCorrelate
-	opts.Neighbours, err = kube.NewDomain(kube.Options{Name: opts.Name, Config: api, Log: log, Observe: metrics.Request})
+	api, err := actuate(&opts, cfg)
 	if err != nil {
 		return opts, err
 	}
@@ -169,6 +147,12 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		return opts, err
 	}
 	return opts, repairs(&opts, cfg, log, api, a)
+}
+
+// nvmlConfig says how the driver is asked.
+func nvmlConfig(cfg config.Config) nvml.Config {
+	return nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
+		Lock: filepath.Dir(cfg.State.Path)}
 }
 
 // bundles is where evidence lies.

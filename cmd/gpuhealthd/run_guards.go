@@ -18,6 +18,10 @@ func guards(opts *agent.Options, cfg config.Config, api *rest.Config) error {
 		opts.CapacityOff = "guards.enabled is false"
 		return nil
 	}
+	if api == nil {
+		opts.CapacityOff = "the actuator is not kubernetes"
+		return nil
+	}
 	client, err := apiserver.New(api, opts.Metrics.Request)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, a func() *agent.Agent) error {
 	o := repair.Options{Log: log, Config: cfg.Repair, Node: opts.Name, API: api, Observe: opts.Metrics.Request,
 		GPUs: func() []nvml.GPU { return a().GPUs() }, Told: func(deed string, p dcgmi.Progress) { a().Diagnosing(deed, p) },
-		Self: types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}}
+		Slurm: cfg.SlurmNode(opts.Name), Self: types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}}
 	for _, child := range []any{opts.Driver, opts.Engine} {
 		if c, ok := child.(repair.Child); ok {
 			o.Children = append(o.Children, c)

@@ -45,7 +45,8 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // TestStatus holds what gpuhealthd status prints, through the daemon's own
 // answer over HTTP.
 func TestStatus(t *testing.T) {
-	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed(), "guarded": guarded()} {
+	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed(),
+		"blind": blind(), "guarded": guarded()} {
 		t.Run(name, func(t *testing.T) {
 			handler, err := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 			if err != nil {
@@ -101,6 +102,13 @@ func healthy() agent.Status {
 	s.Node = &remediate.Desired{State: remediate.Healthy, GPUsHealthy: &count,
 		GPU:    remediate.Condition{Status: "True", Reason: "NoActingFault", Message: "no fault that takes a GPU out of service"},
 		NVLink: remediate.Condition{Status: "Unknown", Reason: "LinksNotPolled", Message: "link state is not polled"}}
+	return s
+}
+
+// blind is an agent that has known its GPUs and cannot ask for them now.
+func blind() agent.Status {
+	s := healthy()
+	s.Driver.Blind = "every GPU failed at once"
 	return s
 }
 

@@ -97,6 +97,8 @@ func driverLine(s agent.Status, style replay.Style) string {
 		return "has not answered yet"
 	case len(d.Stuck) > 0:
 		return style.Bad("does not return: " + strings.Join(d.Stuck, ", "))
+	case len(d.Failing) > 0:
+		return style.Bad(strings.Join(d.Failing, ", "))
 	default:
 		return style.Good("answered " + ago(s.At, d.Answered))
 	}
@@ -128,16 +130,16 @@ func gpuTable(out io.Writer, s agent.Status) {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\nPCI\tUUID\tSERIAL\tNAME\tSTATE")
 	for _, g := range s.GPUs {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", g.PCI, g.UUID, g.Serial, g.Name, gpuState(g, s.Incidents))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", g.PCI, g.UUID, g.Serial, g.Name, gpuState(g, s))
 	}
 	_ = tw.Flush() // the buffer below it reports
 }
 
 // gpuState is what is known of one GPU: the open faults on it, else the
-// driver's word.
-func gpuState(g inventory.GPU, incidents []remediate.Incident) string {
+// driver's word, which is of now only while the driver can be asked about it.
+func gpuState(g inventory.GPU, s agent.Status) string {
 	var faults []string
-	for _, i := range incidents {
+	for _, i := range s.Incidents {
 		for _, d := range i.Verdict.GPUs {
 			if d.PCI == g.PCI {
 				faults = append(faults, string(i.Verdict.Class))
@@ -149,7 +151,7 @@ func gpuState(g inventory.GPU, incidents []remediate.Incident) string {
 		return strings.Join(faults, ", ")
 	case g.Lost:
 		return "lost"
-	case !g.Listed:
+	case !g.Listed || s.Driver.Enabled && !s.Driver.Answers(g.UUID):
 		return "unknown"
 	}
 	return "ok"

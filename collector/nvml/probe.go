@@ -31,7 +31,7 @@ func New(cfg Config) *Probe {
 }
 
 // Restart ends the child in order and starts another, without waiting for
-// either: one that is stuck stays, and is the only one.
+// either. One that says it is in a call that does not return is left alone.
 func (p *Probe) Restart() {
 	select {
 	case p.restarts <- struct{}{}:
@@ -126,7 +126,9 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 		case <-p.polls:
 			c.poll()
 		case <-p.restarts:
-			c.stop()
+			if !c.word.inCall() {
+				c.stop()
+			}
 		case <-ctx.Done():
 			return p.end(c)
 		}

@@ -359,6 +359,26 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// A child in a call that does not return is not asked to end for another one.
+func TestRestartLeavesAHungChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		closed := false
+		f.onStop = func() { closed = true; f.die(Died{}) }
+		b := run(one(f))
+		f.say(hung)
+		f.say(stuck)
+		synctest.Wait()
+		b.Restart()
+		wait(time.Second)
+		if closed || len(b.starts()) != 1 {
+			t.Errorf("its input is closed: %v; %d children", closed, len(b.starts()))
+		}
+		b.stop()
+		<-b.ended
+	})
+}
+
 func TestLeftChildIsTakenUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, next := newFake(), newFake()

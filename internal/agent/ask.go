@@ -34,9 +34,9 @@ func (c *core) answer(now time.Time, m asked) {
 	c.witness.report(now, m.report)
 	switch r := m.report; r.Kind {
 	case nvml.KindHello:
-		c.opened(*r.Hello)
+		c.opened(now, *r.Hello)
 	case nvml.KindInventory:
-		if len(r.Inventory.GPUs) > 0 && len(states(*r.Inventory)) == 0 && len(c.memory.inventory.GPUs()) == 0 {
+		if c.nobody(*r.Inventory) {
 			c.blind(now, "no GPU tells who it is", false)
 			return
 		}
@@ -44,7 +44,8 @@ func (c *core) answer(now time.Time, m asked) {
 	case nvml.KindXID:
 		c.echoes.announce(now, *r.XID, &c.memory.inventory)
 	case nvml.KindHung:
-		if r.Hung.Index != nil || c.unanswered(now, silence(*r.Hung)) {
+		// One of a GPU without a name is in the poll that follows.
+		if r.Hung.UUID != "" || r.Hung.Index == nil && c.unanswered(now, silence(*r.Hung)) {
 			c.step(now, hung(*r.Hung, &c.memory.inventory))
 		}
 	case nvml.KindFailed:
@@ -57,7 +58,8 @@ func (c *core) answer(now time.Time, m asked) {
 }
 
 // opened takes in which library the child has opened, and what that lacks.
-func (c *core) opened(h nvml.Hello) {
+func (c *core) opened(now time.Time, h nvml.Hello) {
+	c.greeted, c.reopened = now, c.renewed
 	if c.lacks = h.Lacks; len(h.Lacks) > 0 {
 		c.log.Warn("the driver's library lacks functions", "driver", h.Driver, "library", h.NVML, "lacks", h.Lacks)
 	}
@@ -72,12 +74,25 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 	c.sources.Polled, c.sources.Blind, c.silent = true, "", ""
 	c.sources.GPUs = answering(inv)
 	c.hangs(stuck(inv))
+	c.failing = erring(inv)
 	c.metrics.asked(inv)
-	c.renewed = c.renewed && len(c.sources.GPUs) == 0
-	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), c.memory.dead(inv)...)}
+	blind := len(c.sources.GPUs) == 0
+	c.renewed, c.reopened = c.renewed && blind, c.reopened && blind
+	named, unnamed := c.unnamed(now, inv)
+	for _, g := range named {
+		if g.Stuck {
+			c.step(now, fault.Hung{Device: g.Device, Call: g.Failed})
+		}
+	}
+	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), named...), Unnamed: unnamed, Renewed: c.reopened}
 	if inv.Stuck != nil {
 		h := hung(*inv.Stuck, &c.memory.inventory)
 		f.Stuck = &h
+	}
+	if len(named) == 0 { // else it is one of those
+		for _, g := range c.memory.missing(inv) {
+			f.Missing = append(f.Missing, fault.Device{PCI: g.PCI, UUID: g.UUID})
+		}
 	}
 	for _, d := range bus {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
@@ -177,6 +192,8 @@ func died(d nvml.Died) string {
 	switch {
 	case d.Symbol != "":
 		return "the driver library lacks " + d.Symbol
+	case d.Signal == "SIGKILL" || d.Signal == "SIGTERM": // no library does that
+		return "the NVML child was ended from outside: " + d.Signal
 	case d.Signal != "":
 		return "the driver library ended the child: " + d.Signal
 	}

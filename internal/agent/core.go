@@ -86,6 +86,8 @@ type core struct {
 	sources remediate.Sources
 	// began is the start, answered the driver's last whole answer.
 	began, answered time.Time
+	// greeted is when the present child had opened the driver, at first the start.
+	greeted time.Time
 	// polls counts the driver's whole answers.
 	polls         int
 	hearing       func() kernlog.Hearing
@@ -99,6 +101,8 @@ type core struct {
 	silent string
 	// renewed says that the child was started anew since a GPU has answered.
 	renewed bool
+	// reopened says that this other child has opened the driver.
+	reopened bool
 	// gpuless says that the PCI bus lists no GPU, busFailed that it could not be
 	// read.
 	gpuless, busFailed bool
@@ -107,8 +111,10 @@ type core struct {
 	engine         EngineStatus
 	health, values opinions
 	// diagnosis is what the last one said, progress how far that is which is under way.
-	diagnosis DiagnosisStatus
-	progress  atomic.Pointer[progress]
+	// answeredBy is the deed that Answered was.
+	diagnosis  DiagnosisStatus
+	answeredBy string
+	progress   atomic.Pointer[progress]
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
 	// readings are what the last poll says of a reset's success, before what the
@@ -124,7 +130,9 @@ type core struct {
 	// stuck are the calls that do not return while polls do, lacks the functions
 	// that the driver's library does not have.
 	stuck, lacks []string
-	boot         string
+	// failing are the GPUs that answer nothing but an error.
+	failing []string
+	boot    string
 	// version is the driver's, empty until it has answered.
 	version string
 	// noNode says that the API server has no Node of ours.
@@ -145,7 +153,7 @@ type core struct {
 }
 
 func newCore(opts Options, boot string) *core {
-	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(),
+	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(), greeted: time.Now(),
 		publish: func(wishes) {}, poll: func() {}, restart: func() {},
 		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}

@@ -53,7 +53,8 @@ var systemClasses = map[string]fault.Class{"thermal": fault.Thermal, "power": fa
 func (c *core) consult(now time.Time, r dcgm.Report) {
 	switch r.Kind {
 	case dcgm.KindUp:
-		c.engine.Version, c.engine.Absent = r.Up.Engine, ""
+		c.engine.Version = r.Up.Engine
+		c.opines("")
 	case dcgm.KindAbsent:
 		c.engineAway(now, r.Absent.Error.Error())
 	case dcgm.KindDied:
@@ -61,30 +62,48 @@ func (c *core) consult(now time.Time, r dcgm.Report) {
 		c.engineAway(now, "the DCGM child ended by itself")
 	case dcgm.KindHung:
 		// A slow engine is not a hung driver: it stalls on a GPU that only degrades.
-		if c.engine.Absent = r.Hung.Call + " does not return"; r.Hung.Call == dcgm.NoAnswer {
-			c.engine.Absent = "the DCGM child: " + r.Hung.Child
+		why := r.Hung.Call + " does not return"
+		if r.Hung.Call == dcgm.NoAnswer {
+			why = "the DCGM child: " + r.Hung.Child
 		}
+		c.opines(why)
 	case dcgm.KindHealth:
 		c.hold(now, &c.health, healthOpinions(*r.Health))
 	case dcgm.KindValues:
-		if c.engine.Absent = ""; len(r.Values.GPUs) == 0 { // a call that did not return has
-			c.engine.Absent = "the engine lists no GPU" // and calls all of them healthy
+		if len(r.Values.GPUs) > 0 { // a call that did not return has
+			c.opines("")
+		} else {
+			c.opines("the engine lists no GPU") // and calls all of them healthy
 		}
 		c.hold(now, &c.values, valueOpinions(*r.Values))
 		for _, g := range r.Values.GPUs {
 			c.dcgmXID(g)
 		}
-	case dcgm.KindViolation, dcgm.KindFailed:
-		c.log.Info("DCGM says", "violation", r.Violation, "failed", r.Failed)
+	case dcgm.KindViolation:
+		v := r.Violation
+		c.log.Info("DCGM tells a violation", "condition", v.Condition, "value", v.Value, "gpu", v.UUID, "at", v.At)
+	case dcgm.KindFailed:
+		c.log.Info("a call of DCGM failed", "error", r.Failed.Error())
 	}
+}
+
+// opines takes in why there is no second opinion, empty where there is, and tells
+// a change of that.
+func (c *core) opines(why string) {
+	switch was := c.engine.Absent; {
+	case why == was:
+	case why == "":
+		c.log.Info("DCGM gives a second opinion again", "engine", c.engine.Version)
+	default:
+		c.log.Info("no second opinion by DCGM", "why", why)
+	}
+	c.engine.Absent = why
 }
 
 // engineAway drops what DCGM held: nobody holds it now.
 func (c *core) engineAway(now time.Time, why string) {
-	if c.engine.Absent != why {
-		c.log.Info("no second opinion by DCGM", "why", why)
-	}
-	c.engine.Version, c.engine.Absent = "", why
+	c.engine.Version = ""
+	c.opines(why)
 	c.hold(now, &c.health, nil)
 	c.hold(now, &c.values, nil)
 }

@@ -23,10 +23,10 @@ type DiagnosisStatus struct {
 	// Asking is asked for and has not ended, Answer what came of the last.
 	Asking *remediate.Asking `json:"asking,omitempty"`
 	Answer *remediate.Answer `json:"answer,omitempty"`
-	// Last is the last diagnosis that was run since the start, whoever wanted it, and
-	// LastDeed its deed.
-	Last     *diag.Outcome `json:"last,omitempty"`
-	LastDeed string        `json:"lastDeed,omitempty"`
+	// Answered is the diagnosis behind Answer, where it was run since the start.
+	Answered *diag.Outcome `json:"answered,omitempty"`
+	// Last is the last diagnosis that was run since the start, whoever wanted it.
+	Last *diag.Outcome `json:"last,omitempty"`
 }
 
 // progress is how far the diagnosis of a deed is. It is no fact of the core's.
@@ -83,7 +83,10 @@ func (c *core) diagnosed(now time.Time, deed *remediate.Deed, o remediate.Outcom
 		c.log.Error("the report of a diagnosis cannot be read", "deed", o.Deed, "error", err)
 		return
 	}
-	c.diagnosis.Last, c.diagnosis.LastDeed = last, o.Deed
+	c.diagnosis.Last = last
+	if a := c.plan.Answer(); a != nil && a.Deed == o.Deed {
+		c.diagnosis.Answered, c.answeredBy = last, o.Deed
+	}
 	for _, f := range last.Findings {
 		c.metrics.diagnosed(last.Level, f.Verdict)
 		c.log.Info("diagnosed", "deed", o.Deed, "gpu", f.GPU, "level", last.Level, "verdict", f.Verdict, "reasons", f.Reasons)
@@ -116,6 +119,9 @@ func (c *core) suspected(now time.Time, deed *remediate.Deed, o diag.Outcome) {
 func (c *core) showDiagnosis() DiagnosisStatus {
 	s := c.diagnosis
 	s.Asking, s.Answer = c.plan.Asking(), c.plan.Answer()
+	if s.Answer == nil || s.Answer.Deed != c.answeredBy {
+		s.Answered = nil
+	}
 	if d := c.plan.Deed(); d != nil && d.Kind == remediate.StepDiag {
 		s.Deed = d
 	}

@@ -119,6 +119,84 @@ func TestEveryGPUAtOnce(t *testing.T) {
 	})
 }
 
+// Calls that hang on every GPU are the driver's fault after two deadlines, and the
+// child inside them is left alone.
+func TestEveryGPUHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		for range 2 {
+			for g := range gpus {
+				s.report(hangs("nvmlDeviceGetFieldValues", g))
+			}
+			s.polls(1, func(g *nvml.GPU) { g.Stuck = "nvmlDeviceGetFieldValues" })
+		}
+		got := incidents(s)
+		if len(got) != gpus || slices.ContainsFunc(got, func(c string) bool { return c != "driver-hung" }) || !s.world.cordoned() {
+			t.Errorf("judged %q, cordoned %v", got, s.world.cordoned())
+		}
+		if n := s.driver.restarts.Load(); n > 0 {
+			t.Errorf("another child was asked for %d times", n)
+		}
+		s.stop()
+	})
+}
+
+// A GPU that an earlier life listed is missed, whoever looks at the PCI bus or not.
+func TestAGPUThatWasListedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		s.stop()
+		s.start()
+		r := inventoryOf()
+		r.Inventory.GPUs = slices.Delete(r.Inventory.GPUs, 5, 6)
+		s.failures(2*period, r)
+		got := s.Status().Incidents
+		if len(got) != 1 || got[0].Verdict.Class != fault.GPULost || got[0].Verdict.GPUs[0].UUID != uuid(5) || !s.world.cordoned() {
+			t.Errorf("judged %+v, cordoned %v", got, s.world.cordoned())
+		}
+		s.stop()
+	})
+}
+
+// GPUs that are all off the bus by name are given the doubt until another child
+// says so as well.
+func TestEveryGPULost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.start()
+		s.polls(2)
+		lost := func(g *nvml.GPU) { *g = nvml.GPU{Index: g.Index, Lost: true} }
+		s.polls(3, lost)
+		if got := incidents(s); !slices.Equal(got, []string{"agent-blind"}) || s.world.cordoned() {
+			t.Errorf("by the old child %q, cordoned %v", got, s.world.cordoned())
+		}
+		s.report(nvml.HelloReport(nvml.Hello{}))
+		s.polls(3, lost)
+		got := incidents(s)
+		if n := len(slices.DeleteFunc(got, func(c string) bool { return c != "gpu-lost" })); n != gpus || !s.world.cordoned() {
+			t.Errorf("by another child %q, cordoned %v", got, s.world.cordoned())
+		}
+		s.stop()
+	})
+}
+
+// Who sends a signal is told from a library that crashes.
+func TestHowTheChildDied(t *testing.T) {
+	for signal, want := range map[string]string{
+		"SIGSEGV": "the driver library ended the child: SIGSEGV",
+		"SIGKILL": "the NVML child was ended from outside: SIGKILL",
+		"":        "the NVML child ended by itself",
+	} {
+		if got := died(nvml.Died{Exit: -1, Signal: signal}); got != want {
+			t.Errorf("%q: %q, want %q", signal, got, want)
+		}
+	}
+}
+
 // A version mismatch does not pass by itself: it is told at once.
 func TestMismatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
-	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/store"
@@ -140,16 +138,3 @@ func (m *memory) fail(err error) {
 
 // trouble says why nothing can be saved; empty when it can.
 func (m *memory) trouble() string { return m.broken }
-
-// dead gives the GPUs that the driver counts but cannot name any more, by what
-// was known of them before.
-func (m *memory) dead(inv nvml.Inventory) []fault.GPUState {
-	var out []fault.GPUState
-	for _, g := range m.inventory.GPUs() {
-		named := slices.ContainsFunc(inv.GPUs, func(n nvml.GPU) bool { return n.UUID == g.UUID })
-		if g.Lost && !named {
-			out = append(out, fault.GPUState{Device: fault.Device{PCI: g.PCI, UUID: g.UUID}, Lost: true})
-		}
-	}
-	return out
-}

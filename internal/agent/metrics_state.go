@@ -28,7 +28,7 @@ func newState(status func() Status) *state {
 		node:         d("node_state", "1 for the state that the node's label shall show, 0 for the others.", "state"),
 		gpus:         d("gpus", "GPUs by what the driver says of them: listed, lost, or unknown.", "state"),
 		offered:      d("gpus_offered", "GPUs that the Node offers to pods as nvidia.com/gpu: capacity, and allocatable, which is the device plugin's policy.", "amount"),
-		driverUp:     d("driver_up", "1 while the driver answers whole polls. Only where there is one to ask."),
+		driverUp:     d("driver_up", "1 while the driver answers whole polls, for every GPU that it lists. Only where there is one to ask."),
 		probeUp:      d("probe_up", "1 while a probe's child answers: nvml, dcgm. Only those that are enabled.", "probe"),
 		storeUp:      d("store_up", "1 while the plan can be written down."),
 		diagElapsed:  d("diag_elapsed_seconds", "How long the diagnosis that is under way has run, or waited for the engine. Only while there is one.", "level"),
@@ -78,7 +78,7 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 		gauge(s.offered, float64(now.Offered.Allocatable), "allocatable")
 	}
 	if now.Driver.Enabled && !now.Driver.Gpuless {
-		gauge(s.driverUp, number(now.Driver.Blind == "" && len(now.Driver.Stuck) == 0 && !now.Driver.Answered.IsZero()))
+		gauge(s.driverUp, number(now.Driver.Up()))
 	}
 	if now.Driver.Enabled {
 		gauge(s.probeUp, number(now.Driver.Blind == "" && !now.Driver.Answered.IsZero()), "nvml")

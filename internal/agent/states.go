@@ -144,11 +144,26 @@ func stuck(inv nvml.Inventory) (calls []string) {
 	}
 	for _, g := range inv.GPUs {
 		if g.Stuck != "" {
-			calls = append(calls, fmt.Sprintf("%s on %s", g.Stuck, cmp.Or(g.UUID, "GPU "+strconv.Itoa(g.Index))))
+			calls = append(calls, fmt.Sprintf("%s on %s", g.Stuck, nameOf(g)))
 		}
 	}
 	return calls
 }
+
+// erring names the GPUs that answer nothing but an error. One that is not for us
+// is left out.
+func erring(inv nvml.Inventory) (gpus []string) {
+	for _, g := range inv.GPUs {
+		if g.Error != nil && !g.Lost && g.Stuck == "" && g.Error.Code != errNoPermission {
+			gpus = append(gpus, nameOf(g)+": "+g.Error.Error())
+		}
+	}
+	return gpus
+}
+
+// nameOf is a GPU's UUID, or NVML's index where it has not told that. The index
+// says nothing of the one that had it before.
+func nameOf(g nvml.GPU) string { return cmp.Or(g.UUID, "index "+strconv.Itoa(g.Index)) }
 
 // answering gives the GPUs that can be counted on to have answered.
 func answering(inv nvml.Inventory) []fault.Device {

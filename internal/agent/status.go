@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
@@ -59,8 +61,22 @@ type DriverStatus struct {
 	// Stuck are the calls that do not return while polls do, each on one GPU or,
 	// where no GPU is named, on none.
 	Stuck []string `json:"stuck,omitempty"`
+	// Failing are the listed GPUs that answer nothing but an error, and which.
+	Failing []string `json:"failing,omitempty"`
 	// Lacks are the functions that the driver's library does not have.
 	Lacks []string `json:"lacks,omitempty"`
+}
+
+// Up says whether the driver answers whole polls, for every GPU that it lists. One
+// that it calls lost is answered for.
+func (d DriverStatus) Up() bool {
+	return d.Blind == "" && len(d.Stuck) == 0 && len(d.Failing) == 0 && !d.Answered.IsZero()
+}
+
+// Answers says whether the driver can be asked about a GPU at present.
+func (d DriverStatus) Answers(uuid string) bool {
+	of := func(line string) bool { return strings.Contains(line, uuid) }
+	return d.Blind == "" && !d.Answered.IsZero() && !slices.ContainsFunc(d.Stuck, of) && !slices.ContainsFunc(d.Failing, of)
 }
 
 // Trouble is an error and when it came last.
@@ -74,7 +90,7 @@ func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
-			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Lacks: c.lacks}}
+			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
 	s.DCGM.Enabled = c.opts.Engine != nil
@@ -120,6 +136,9 @@ func (s Status) NotReady() []string {
 	default:
 		for _, call := range d.Stuck {
 			why = append(why, "driver: "+call+" does not return")
+		}
+		for _, gpu := range d.Failing {
+			why = append(why, "driver: "+gpu)
 		}
 	}
 	if s.Store != "" {

@@ -30,12 +30,14 @@ type Config struct {
 	Repair     Repair                    `yaml:"repair"`
 	Guards     Guards                    `yaml:"guards"`
 	Kubernetes Kubernetes                `yaml:"kubernetes"`
+	Slurm      Slurm                     `yaml:"slurm"`
+	Exec       Exec                      `yaml:"exec"`
 	State      State                     `yaml:"state"`
 	Evidence   Evidence                  `yaml:"evidence"`
 	HTTP       HTTP                      `yaml:"http"`
 	Log        Log                       `yaml:"log"`
-	// Actuator is who carries a plan out: kubernetes, or log, which only writes
-	// what it would do.
+	// Actuator is who carries a plan out: kubernetes, slurm, exec, which is two
+	// programs of the site, or log, which only writes what it would do.
 	Actuator Actuator `yaml:"actuator"`
 }
 
@@ -167,6 +169,8 @@ func Default() Config {
 		Repair:     defaultRepair(),
 		Guards:     defaultGuards(),
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
+		Slurm:      defaultSlurm(),
+		Exec:       defaultExec(),
 		State:      State{Path: "/var/lib/gpuhealthd/state.db"},
 		Evidence:   Evidence{Keep: 64, MaxBytes: 32 << 20},
 		HTTP:       HTTP{Listen: ":9878"},

@@ -34,7 +34,7 @@ type Repair struct {
 
 // Drain says how the work on a GPU is made to leave.
 type Drain struct {
-	// Mode is pods, command or off.
+	// Mode is pods, slurm, command or off.
 	Mode remediate.Means `yaml:"mode"`
 	// Command is the program of mode command, with its arguments.
 	Command  []string `yaml:"command"`
@@ -66,7 +66,7 @@ type Reset struct {
 
 // Reboot says how the host is rebooted.
 type Reboot struct {
-	// Mode is off, command, annotation or resource.
+	// Mode is off, command, slurm, annotation or resource.
 	Mode remediate.Means `yaml:"mode"`
 	// Command is the program of mode command, with its arguments.
 	Command  []string `yaml:"command"`
@@ -124,12 +124,14 @@ const least = 10 * time.Second
 // check finds what is wrong. Most of it counts in mode repair only, but a file is
 // read the same in every mode.
 func (r Repair) check(c *Config) []finding {
-	repair, api := c.Policy().Repairs(), c.Actuator == ActuatorKubernetes
+	repair, api, slurm := c.Policy().Repairs(), c.Actuator == ActuatorKubernetes, c.Actuator == ActuatorSlurm
 	_, scope := nvlink.ParseResetScope(r.Reset.Scope)
 	d, x, b := r.Drain, r.Reset, r.Reboot
 	return append([]finding{
-		{"repair.drain.mode", !among(d.Mode, remediate.MeansOff, remediate.MeansPods, remediate.MeansCommand), fmt.Sprintf("%q is not off, pods or command", d.Mode)},
+		{"repair.drain.mode", !among(d.Mode, remediate.MeansOff, remediate.MeansPods, remediate.MeansSlurm, remediate.MeansCommand), fmt.Sprintf("%q is not off, pods, slurm or command", d.Mode)},
 		{"repair.drain.mode", repair && !api && d.Mode == remediate.MeansPods, "pods, and the actuator is not kubernetes"},
+		{"repair.drain.mode", repair && !slurm && d.Mode == remediate.MeansSlurm, "slurm, and the actuator is not slurm"},
+		{"repair.drain.atDeadline", d.Mode == remediate.MeansSlurm && d.AtDeadline == remediate.Force, "force, and repair.drain.mode is slurm, which ends no job"},
 		{"repair.drain.command", d.Mode == remediate.MeansCommand && len(d.Command) == 0, "empty, and repair.drain.mode is command"},
 		{"repair.drain.atDeadline", !among(d.AtDeadline, remediate.Wait, remediate.Force), fmt.Sprintf("%q is not wait or force", d.AtDeadline)},
 		{"repair.drain.kubeletSocket", !filepath.IsAbs(d.KubeletSocket), fmt.Sprintf("%q is not an absolute path", d.KubeletSocket)},
@@ -143,7 +145,8 @@ func (r Repair) check(c *Config) []finding {
 		{"repair.reset.program", x.Program == "", "empty"},
 		{"repair.reset.resource", x.Mode == remediate.MeansResource && x.Resource == "", "empty, and repair.reset.mode is resource"},
 		{"repair.reset.deadline", tooShort(x.Deadline), tells(x.Deadline)},
-		{"repair.reboot.mode", !agents(b.Mode), fmt.Sprintf("%q is not off, command, annotation or resource", b.Mode)},
+		{"repair.reboot.mode", !agents(b.Mode) && b.Mode != remediate.MeansSlurm, fmt.Sprintf("%q is not off, command, slurm, annotation or resource", b.Mode)},
+		{"repair.reboot.mode", repair && !slurm && b.Mode == remediate.MeansSlurm, "slurm, and the actuator is not slurm"},
 		{"repair.reboot.mode", repair && !api && requested(b.Mode), fmt.Sprintf("%s, and the actuator is not kubernetes", b.Mode)},
 		{"repair.reboot.command", b.Mode == remediate.MeansCommand && len(b.Command) == 0, "empty, and repair.reboot.mode is command"},
 		{"repair.reboot.resource", b.Mode == remediate.MeansResource && b.Resource == "", "empty, and repair.reboot.mode is resource"},

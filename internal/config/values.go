@@ -88,16 +88,18 @@ type Actuator string
 const (
 	ActuatorKubernetes Actuator = "kubernetes"
 	ActuatorLog        Actuator = "log"
+	ActuatorSlurm      Actuator = "slurm"
+	ActuatorExec       Actuator = "exec"
 )
 
 // UnmarshalYAML reads an actuator's name.
 func (a *Actuator) UnmarshalYAML(n *yaml.Node) error {
 	switch Actuator(n.Value) {
-	case ActuatorKubernetes, ActuatorLog:
+	case ActuatorKubernetes, ActuatorLog, ActuatorSlurm, ActuatorExec:
 		*a = Actuator(n.Value)
 		return nil
 	}
-	return fmt.Errorf("%q is not kubernetes or log", n.Value)
+	return fmt.Errorf("%q is not kubernetes, slurm, exec or log", n.Value)
 }
 
 // maxLink is the highest number that NVML gives an NVLink.

@@ -53,6 +53,8 @@ func (p *parts) drain() (agent.Doer, error) {
 			return nil, nil // without an API server there are no pods
 		}
 		return simple(p.pods.Drain), nil
+	case remediate.MeansSlurm:
+		return simple(p.Slurm.Drain), nil
 	case remediate.MeansCommand:
 		return program(p.Config.Drain.Command), nil
 	}
@@ -73,10 +75,19 @@ func (p *parts) reset() (agent.Doer, error) {
 }
 
 func (p *parts) reboot() (agent.Doer, error) {
-	if p.Config.Reboot.Mode != remediate.MeansCommand {
-		return p.request(p.Config.Reboot.Mode, p.Config.Reboot.Resource)
+	switch p.Config.Reboot.Mode {
+	case remediate.MeansCommand:
+		return &host.Reboot{Config: p.host()}, nil
+	case remediate.MeansSlurm:
+		return simple(p.rebootBySlurm), nil
 	}
-	return &host.Reboot{Config: p.host()}, nil
+	return p.request(p.Config.Reboot.Mode, p.Config.Reboot.Resource)
+}
+
+// rebootBySlurm is a reboot by another command.
+func (p *parts) rebootBySlurm(ctx context.Context, d remediate.Deed) remediate.Outcome {
+	r := host.Reboot{Config: host.Config{Reboot: p.Slurm.Reboot(d)}}
+	return r.Do(ctx, d, nil)
 }
 
 // request asks somebody else by way of the API.

@@ -16,6 +16,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
+	"github.com/gpuhealthd/gpuhealthd/remediate/slurm"
 )
 
 // operandsWait is how long the GPU operator's pods may take to go before a reset;
@@ -29,6 +30,8 @@ type Options struct {
 	// Node is the Node's name, Self our own pod, empty outside of pods.
 	Node string
 	Self types.NamespacedName
+	// Slurm says which of its nodes this is, where the means are Slurm's.
+	Slurm slurm.Config
 	// API is nil where there is none.
 	API     *rest.Config
 	Observe apiserver.Observe

@@ -30,7 +30,7 @@ func lifeCommands() []command {
 			func(n *node.Node, a []string) error { return n.Break(a[0]) }},
 		{"restore", "GPU", "undo every fault of it",
 			func(n *node.Node, a []string) error { return n.Restore(a[0]) }},
-		{"hang", "CALL SECONDS", "let an NVML call (* is all) hang; \"forever\" is for ever, 0 ends it",
+		{"hang", "CALL SECONDS", "let each NVML call (* is all) hang so long, until released; \"forever\" is for ever, 0 releases",
 			func(n *node.Node, a []string) error { return hang(n, a[0], "", a[1]) }},
 		{"hang", "CALL GPU SECONDS", "the same on one GPU",
 			func(n *node.Node, a []string) error { return hang(n, a[0], a[1], a[2]) }},

@@ -115,7 +115,7 @@ func TestAnEngineInTrouble(t *testing.T) {
 	d.Must(d.Sim.DCGM().Start(engine))
 	awaitEngine(t, d)
 	d.Must(d.Sim.DCGM().Fail("dcgmHealthCheck", -34)) // somebody else checks
-	d.AwaitLog("DCGM says", "dcgmHealthCheck", "-34")
+	d.AwaitLog("a call of DCGM failed", "dcgmHealthCheck", "-34")
 	if incidents := d.Status().Incidents; len(incidents) != 1 || !d.Ready() {
 		t.Errorf("ready %t, incidents %+v", d.Ready(), incidents)
 	}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/remediate/execact"
+	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
+	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
+	"github.com/gpuhealthd/gpuhealthd/remediate/slurm"
+)
+
+// actuate adds who carries the plan out. api is nil where no API server has a part
+// in it.
+func actuate(opts *agent.Options, cfg config.Config) (api *rest.Config, err error) {
+	if cfg.Actuator == config.ActuatorLog {
+		opts.Actuator = logact.New(opts.Log)
+		return nil, nil
+	}
+	if opts.Name, err = nodeName(cfg.Node); err != nil {
+		return nil, err
+	}
+	switch cfg.Actuator {
+	case config.ActuatorSlurm:
+		node := slurm.New(cfg.SlurmNode(opts.Name), opts.Log)
+		opts.Actuator, opts.Watcher = node, node
+		return nil, nil
+	case config.ActuatorExec:
+		opts.Actuator = execact.New(cfg.ExecNode(opts.Name), opts.Log)
+		return nil, nil
+	}
+	if api, err = kube.Config(cfg.Kubernetes.Kubeconfig, version); err != nil {
+		return nil, err
+	}
+	o := kube.Options{Name: opts.Name, Config: api, Log: opts.Log, Observe: opts.Metrics.Request, WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)}
+	node, err := kube.New(o)
+	if err != nil {
+		return nil, err
+	}
+	opts.Actuator, opts.Watcher = node, node
+	opts.Judge.Correlate = fault.DefaultCorrelate
+	opts.Neighbours, err = kube.NewDomain(o)
+	return api, err
+}

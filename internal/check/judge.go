@@ -1,0 +1,142 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+)
+
+// The checks that are no class of fault: whether the sources of all others work.
+const (
+	Driver    = "driver"
+	KernelLog = "kernel-log"
+)
+
+// Finding is one thing that is not in order.
+type Finding struct {
+	// Check is Driver, KernelLog or a class of fault.
+	Check string `json:"check"`
+	Grade Grade  `json:"result"`
+	// GPUs are UUIDs, or PCI addresses where those are not known.
+	GPUs     []string `json:"gpus,omitempty"`
+	Incident string   `json:"incident,omitempty"`
+	Text     string   `json:"text"`
+}
+
+// Result is what a check has found.
+type Result struct {
+	Grade Grade `json:"result"`
+	// Source is "daemon" or "driver": whose word it is; empty where nobody answered.
+	Source string `json:"source,omitempty"`
+	// GPUs counts those that answer, Healthy those of them that no fault is about for
+	// which the node leaves service; nil where that is not known.
+	GPUs     *int      `json:"gpus,omitempty"`
+	Healthy  *int      `json:"gpusHealthy,omitempty"`
+	Findings []Finding `json:"findings"`
+	// Seconds is how long it took.
+	Seconds float64 `json:"seconds"`
+}
+
+// stale is how old a daemon's status may be: its core renews it every second.
+const stale = 20 * time.Second
+
+// Judge grades what an agent says of itself and its node.
+func Judge(now time.Time, s agent.Status, which Filter) Result {
+	fs := append(unseen(s), faults(s.Incidents)...)
+	r := Result{}
+	if s.Driver.Gpuless || s.Driver.Polls > 0 && s.Driver.Blind == "" {
+		r.count(s.GPUs, fs)
+	}
+	if age := now.Sub(s.At); age > stale {
+		fs = append(fs, Finding{Check: Driver, Grade: Unknown, Text: fmt.Sprintf("the daemon's word is %s old", age.Round(time.Second))})
+	}
+	r.Findings = which.keep(fs)
+	r.grade()
+	return r
+}
+
+// count counts the GPUs.
+func (r *Result) count(gpus []inventory.GPU, fs []Finding) {
+	answering, healthy := 0, 0
+	for _, g := range gpus {
+		if !g.Listed || g.Lost {
+			continue
+		}
+		answering++
+		if !slices.ContainsFunc(fs, func(f Finding) bool {
+			return f.Grade == Faulty && (slices.Contains(f.GPUs, g.UUID) || slices.Contains(f.GPUs, g.PCI.String()))
+		}) {
+			healthy++
+		}
+	}
+	r.GPUs, r.Healthy = &answering, &healthy
+}
+
+// Failed is the result of a check that did not come to an end.
+func Failed(source, why string) Result {
+	r := Result{Source: source, Findings: []Finding{{Check: Driver, Grade: Unknown, Text: why}}}
+	r.grade()
+	return r
+}
+
+// grade takes the worst finding's, and puts that first.
+func (r *Result) grade() {
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return worse(b.Grade, a.Grade) })
+	if len(r.Findings) > 0 {
+		r.Grade = r.Findings[0].Grade
+	}
+}
+
+// unseen gives the sources that do not work.
+func unseen(s agent.Status) (fs []Finding) {
+	for _, why := range s.KernelLog.Missing() {
+		fs = append(fs, Finding{Check: KernelLog, Grade: Unknown, Text: why})
+	}
+	var whys []string
+	switch d := s.Driver; {
+	case !d.Enabled || d.Gpuless:
+	case d.Blind != "":
+		whys = append(whys, d.Blind)
+	case d.Answered.IsZero():
+		whys = append(whys, "has not answered")
+	default:
+		for _, call := range d.Stuck {
+			whys = append(whys, call+" does not return")
+		}
+	}
+	for _, why := range whys {
+		fs = append(fs, Finding{Check: Driver, Grade: Unknown, Text: why})
+	}
+	return fs
+}
+
+// faults grades the open incidents.
+func faults(incidents []remediate.Incident) (fs []Finding) {
+	for _, i := range incidents {
+		v := i.Verdict
+		f := Finding{Check: string(v.Class), Grade: Degraded, Incident: v.ID, Text: v.Reason}
+		switch {
+		case i.Released:
+			f.Text += "; an administrator has put the node back"
+		case i.State == remediate.Probation:
+			f.Text += "; over, and on probation"
+		case v.Acts() || i.State == remediate.Failed:
+			f.Grade = Faulty
+		}
+		f.Text = strings.TrimPrefix(f.Text, "; ")
+		for _, g := range v.GPUs {
+			name := g.UUID
+			if name == "" {
+				name = g.PCI.String()
+			}
+			f.GPUs = append(f.GPUs, name)
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}
