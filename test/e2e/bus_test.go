@@ -59,8 +59,8 @@ func addresses(d *daemontest.Daemon) (all []string) {
 	return all
 }
 
-// TestAGPUThatTheDriverDoesNotList is on the bus after a boot, and nowhere else.
-// It is named as it was known before.
+// TestAGPUThatTheDriverDoesNotList is on the bus after a boot, and nowhere else. It is
+// lost, by the memory of a life before, and named as it was known then.
 func TestAGPUThatTheDriverDoesNotList(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
@@ -71,7 +71,7 @@ func TestAGPUThatTheDriverDoesNotList(t *testing.T) {
 	d.Must(d.Sim.Break(missing.UUID))
 	d.Must(d.Sim.Reboot())
 	d.StartReady()
-	if v := awaitSeen(t, d, 2, fault.GPUCountShort, missing.UUID).Verdict; v.Action != fault.Reboot || v.Radius != fault.Node || !v.Hard {
+	if v := awaitSeen(t, d, 2, fault.GPULost, missing.UUID).Verdict; v.Action != fault.Reboot || v.Radius != fault.Node || !v.Hard {
 		t.Errorf("verdict %+v", v)
 	}
 	d.AwaitLog("would cordon the node")
@@ -80,7 +80,7 @@ func TestAGPUThatTheDriverDoesNotList(t *testing.T) {
 	d.Must(d.Sim.Restore(missing.UUID))
 	d.Must(d.Sim.Reboot())
 	d.StartReady()
-	awaitOver(t, d, fault.GPUCountShort, missing.UUID)
+	awaitOver(t, d, fault.GPULost, missing.UUID)
 }
 
 // TestTheBusIsAWitness: that a GPU is off it says the kernel, and the bus whether
