@@ -18,7 +18,7 @@ func dryRun(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return fmt.Errorf("dry run: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a leftover in the temp folder harms nothing
 	return run(ctx, harmless(cfg, dir))
 }
 
