@@ -27,6 +27,7 @@ func harmless(cfg config.Config, dir string) config.Config {
 	cfg.Actuator = config.ActuatorLog
 	cfg.State.Path = filepath.Join(dir, "state.db")
 	cfg.Repair.Drain.Mode, cfg.Repair.Reset.Mode, cfg.Repair.Reboot.Mode = remediate.MeansOff, remediate.MeansOff, remediate.MeansOff
+	cfg.Repair.Diag.Mode = remediate.MeansOff
 	cfg.HTTP.Listen = ""
 	return cfg
 }
