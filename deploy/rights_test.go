@@ -32,7 +32,7 @@ func contained() []right {
 		{resource("", "secrets", "gpuhealthd"), ""},
 		{resource("", "configmaps", "gpuhealthd"), ""},
 		{resource("", "serviceaccounts/token", "gpuhealthd"), ""},
-		{resource("coordination.k8s.io", "leases", "gpuhealthd"), ""},
+		{resource("coordination.k8s.io", "leases", "gpuhealthd"), "get create update"},
 		{resource("coordination.k8s.io", "leases", "kube-node-lease"), ""},
 		{resource("apps", "daemonsets", "gpuhealthd"), ""},
 		{resource("rbac.authorization.k8s.io", "clusterroles", ""), ""},

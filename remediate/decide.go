@@ -8,7 +8,9 @@ import "time"
 func (p *Plan) decide(now time.Time) {
 	p.adapt(now)
 	p.relent(now)
-	if p.policy.Mode != Repair {
+	p.askAnew(now)
+	defer p.noteHolds(now)
+	if !p.policy.Repairs() {
 		p.stand(now)
 		p.consider(now)
 		p.diagnose(now)
@@ -44,10 +46,10 @@ func (p *Plan) decide(now time.Time) {
 
 // adapt looks anew at what is open where the site has changed the mode.
 func (p *Plan) adapt(now time.Time) {
-	if p.state.Mode == p.policy.Mode {
+	if p.state.Mode == p.policy.modes() {
 		return
 	}
-	p.state.Mode = p.policy.Mode
+	p.state.Mode = p.policy.modes()
 	for _, i := range p.live() {
 		if i.ForIdle {
 			p.disclaim(now, i)
@@ -79,7 +81,7 @@ func (p *Plan) stand(now time.Time) {
 // climb gives up the incidents that nothing has helped.
 func (p *Plan) climb(now time.Time) {
 	for _, i := range p.live() {
-		if i.Replacement == nil && !p.inRepair(now, i) && p.rung(now, i) == StepReplace {
+		if i.Replacement == nil && !p.inRepair(now, i) && p.rung(now, i) == StepReplace && p.admits(now, i) {
 			p.fail(now, i)
 			i.want(now, StepCordon, Pending)
 		}

@@ -31,6 +31,7 @@ func (p *Plan) Desired() Desired {
 		if i.holds() && d.Note == nil {
 			d.Quarantine, d.Keep = true, p.policy.KeepFromAutoscaler
 			d.Note = note(i)
+			d.Note.Leave = p.state.Leave != nil
 		}
 	}
 	d.Diag, d.DiagAt = p.diagnosed()

@@ -55,7 +55,7 @@ func (p *Plan) nextDiag(now time.Time) (*Deed, []*Incident) {
 	for _, i := range p.state.Open {
 		level := p.wantsDiag(now, i)
 		since, closed := p.cordoned(now, i)
-		if level > 0 && closed && p.free(now, p.diagScope(i), later(since, i.Due)) {
+		if level > 0 && closed && p.free(now, p.diagScope(i), later(since, i.Due)) && p.lets(now, i, StepDiag) {
 			d.GPUs, d.Level = union(d.GPUs, p.diagScope(i)), max(d.Level, level)
 			served = append(served, i)
 		}
@@ -104,7 +104,7 @@ func (p *Plan) interrupt(now time.Time, d *underway) {
 
 // urgent says whether a drain, reset or reboot is due, which waits for no diagnosis.
 func (p *Plan) urgent(now time.Time) bool {
-	if p.policy.Mode != Repair {
+	if !p.policy.Repairs() {
 		return false
 	}
 	drain, _ := p.nextDrain(now)
@@ -116,7 +116,7 @@ func (p *Plan) urgent(now time.Time) bool {
 // imminent says whether another repair is on its way, or has just been: one
 // diagnosis then serves all.
 func (p *Plan) imminent(now time.Time) bool {
-	return p.policy.Mode == Repair && slices.ContainsFunc(p.live(), func(i *Incident) bool {
+	return p.policy.Repairs() && slices.ContainsFunc(p.live(), func(i *Incident) bool {
 		rung := p.rung(now, i)
 		s := i.step(rung)
 		return p.inRepair(now, i) || i.holds() && i.Verdict.Drain == fault.DrainNow && s != nil && s.Status == Planned && rung != StepReplace

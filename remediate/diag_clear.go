@@ -38,10 +38,11 @@ func (p *Plan) await(now time.Time, i *Incident, last fault.Verdict) {
 // awaits says whether an incident waits for its diagnosis alone.
 func (i *Incident) awaits() bool { return i.Over != nil && !i.Failing }
 
-// relent lets the fault be over that no diagnosis has to confirm any more.
+// relent lets the fault be over that no diagnosis has to confirm any more: there is
+// none to be had, or the node was never closed for it.
 func (p *Plan) relent(now time.Time) {
 	for _, i := range slices.Clone(p.state.Open) {
-		if i.Over != nil && !p.ours(i, StepDiag) {
+		if i.Over != nil && (!p.ours(i, StepDiag) || !i.holds()) {
 			p.clear(now, i)
 		}
 	}

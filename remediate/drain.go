@@ -53,8 +53,14 @@ func (p *Plan) scope(i *Incident) []fault.Device {
 	return union(i.Verdict.GPUs, i.Verdict.Affected, p.resetScope(i))
 }
 
-// needsDrain says whether an incident needs the agent to drain for it now.
+// needsDrain says whether an incident needs the agent to drain for it now, and the
+// guards let it.
 func (p *Plan) needsDrain(now time.Time, i *Incident) bool {
+	return p.wantsDrain(now, i) && p.lets(now, i, StepDrain)
+}
+
+// wantsDrain says whether an incident wants the agent to drain for it now.
+func (p *Plan) wantsDrain(now time.Time, i *Incident) bool {
 	s := i.step(StepDrain)
 	since, closed := p.cordoned(now, i)
 	switch {

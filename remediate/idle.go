@@ -17,8 +17,9 @@ func (p *Plan) claim(now time.Time) {
 		switch {
 		case i.ForIdle && p.lost(now, i):
 			p.disclaim(now, i)
-		case !i.Claimed && p.sources.Store == "" && p.window(now, i):
-			i.Claimed, i.ForIdle = true, true
+		case !i.Claimed && p.sources.Store == "" && p.window(now, i) && p.admits(now, i):
+			p.claimFor(now, i)
+			i.ForIdle = true
 			i.mark(now, StepCordon, Pending)
 		}
 	}

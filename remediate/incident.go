@@ -40,6 +40,8 @@ const (
 	WhenIdle StepStatus = "when-idle"
 	// Held: wanted, but it could not be written down, so nobody is asked.
 	Held StepStatus = "held"
+	// Guarded: wanted, and a guard holds it.
+	Guarded StepStatus = "guarded"
 	// Covered: wanted, and comes with what another incident of the node asks for.
 	Covered StepStatus = "covered"
 	// Withdrawn: not wanted any more.
@@ -80,6 +82,8 @@ type Incident struct {
 	// Adopted: the Node's mark told of it, and nothing else.
 	Adopted bool   `json:"adopted,omitempty"`
 	Steps   []Step `json:"steps,omitempty"`
+	// Held is what guards hold at present.
+	Held []HeldAction `json:"held,omitempty"`
 	// Since is when the state began. Below mode repair it is kept of a probation
 	// alone.
 	Since time.Time `json:"since,omitzero"`
@@ -164,7 +168,7 @@ func (s StepStatus) over() bool { return s == Done || s == Fruitless }
 
 // waits says whether a step is wanted and not taken.
 func (s StepStatus) waits() bool {
-	return slices.Contains([]StepStatus{Requested, WhenIdle, Held, Planned, UnderWay, Overdue, Blocked}, s)
+	return slices.Contains([]StepStatus{Requested, WhenIdle, Held, Guarded, Planned, UnderWay, Overdue, Blocked}, s)
 }
 
 // mark sets a step's status, whatever it was.
@@ -218,7 +222,7 @@ func (i *Incident) next() string {
 // clone is a copy that shares nothing that changes.
 func (i *Incident) clone() Incident {
 	c := *i
-	c.Steps = slices.Clone(i.Steps)
+	c.Steps, c.Held = slices.Clone(i.Steps), slices.Clone(i.Held)
 	c.Declined = slices.Clone(i.Declined)
 	c.Refusers = slices.Clone(i.Refusers)
 	return c

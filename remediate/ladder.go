@@ -36,7 +36,10 @@ type Replacement struct {
 // empty while the verdict wants no repair.
 func (p *Plan) rung(now time.Time, i *Incident) StepKind {
 	v := i.Verdict
-	if i.Replacement != nil {
+	switch {
+	case p.mode(i) != Repair:
+		return ""
+	case i.Replacement != nil:
 		return StepReplace
 	}
 	wants := max(v.Action, v.Later)

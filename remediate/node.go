@@ -1,6 +1,10 @@
 package remediate
 
-import "time"
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
+)
 
 // The public keys on the Node object.
 const (
@@ -58,6 +62,9 @@ type Note struct {
 	// Kept are the autoscalers' annotations that were set with this mark, and go
 	// with it.
 	Kept []string `json:"kept,omitempty"`
+	// Leave: the node is out of service, or repaired, by its group's leave, and
+	// counts against the budget.
+	Leave bool `json:"leave,omitempty"`
 }
 
 // Condition is one node condition of ours.
@@ -121,6 +128,8 @@ type Observed struct {
 	DiagAt string `json:"diagAt,omitempty"`
 	// Offered is what the device plugin makes of the node's GPUs.
 	Offered Offered `json:"offered,omitzero"`
+	// InHand is who has the node in hand, beside us; the zero value is nobody.
+	InHand guard.InHand `json:"inHand,omitzero"`
 }
 
 // Offered counts the GPUs that a Node offers to pods, as the resource

@@ -27,7 +27,7 @@ func (p *Plan) Occupied(now time.Time, o Occupancy) {
 // refused.
 func (p *Plan) Watches(now time.Time) (gpus []fault.Device, since time.Time) {
 	gpus, since = p.diagWatches(now)
-	if p.policy.Mode != Repair {
+	if !p.policy.Repairs() {
 		return gpus, since
 	}
 	since = later(since, p.state.Emptied.At)

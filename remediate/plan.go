@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 )
 
 // historyLimit bounds the incidents that are kept after their end.
@@ -58,6 +59,7 @@ type Plan struct {
 	looked time.Time
 	// booted says that the running boot is known since the start.
 	booted bool
+	gate   gate
 }
 
 // request names a step that others are asked for.
@@ -96,6 +98,10 @@ type state struct {
 	Scheduled time.Time `json:"scheduled,omitzero"`
 	// Diagnosed is what the last diagnosis said, by UUID.
 	Diagnosed map[string]Diagnosed `json:"diagnosed,omitempty"`
+	// Leave is the group's, nil where none was given; Acts are what the guards'
+	// rates count.
+	Leave *Leave      `json:"leave,omitempty"`
+	Acts  []guard.Act `json:"acts,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -119,6 +125,9 @@ func RestorePlan(policy Policy, data []byte, outbox []Event) (*Plan, error) {
 	}
 	p.state.Outbox = slices.Clone(outbox)
 	p.inherit()
+	if l := p.state.Leave; l != nil && !l.Seen {
+		p.void()
+	}
 	return p, nil
 }
 
@@ -225,15 +234,28 @@ func (p *Plan) act(now time.Time, i *Incident) {
 	if i.Released {
 		return
 	}
-	if v.Acts() && p.policy.Mode != Observe {
-		i.Claimed, i.ForIdle, i.Adopted = true, false, false
+	switch {
+	case !v.Acts() || p.mode(i) == Observe:
+	case p.admits(now, i):
+		p.claimFor(now, i)
+		i.ForIdle, i.Adopted = false, false
 		p.place(now, i)
-		if i.step(StepCordon) == nil {
-			i.want(now, StepCordon, Pending)
-		}
 		p.supersede(now, i)
+	default:
+		i.want(now, StepCordon, Guarded)
 	}
 	p.ask(now, i)
+}
+
+// claimFor claims the node for an incident.
+func (p *Plan) claimFor(now time.Time, i *Incident) {
+	if !i.Claimed {
+		p.acted(now, StepCordon)
+	}
+	i.Claimed = true
+	if s := i.step(StepCordon); s == nil || s.Status == Guarded {
+		i.mark(now, StepCordon, Pending)
+	}
 }
 
 // over begins the probation of an incident that took the node out of service,
@@ -274,7 +296,7 @@ func (p *Plan) Tick(now time.Time) {
 		if i.Adopted && !p.sees() {
 			i.Until = now.Add(p.policy.Probation)
 		}
-		if i.State == Probation && !now.Before(i.Until) && !p.bound() {
+		if i.State == Probation && !now.Before(i.Until) && !p.bound() && p.returns(now, i) {
 			p.tell(now, i.Verdict, "Normal", "ProbationServed", string(i.Verdict.Class)+" is over, and the probation is served")
 			p.end(now, i)
 		}
@@ -294,6 +316,7 @@ func (p *Plan) Node(now time.Time, o Observed) {
 	if p.state.UID != o.UID {
 		p.unsee(now)
 	}
+	p.seeLeave(now, o)
 	if p.state.UID != o.UID || p.state.Closed && !o.Unschedulable {
 		p.state.Emptied = emptied{} // pods may have come
 	}

@@ -1,6 +1,11 @@
 package remediate
 
-import "time"
+import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
+)
 
 // Mode says how far the agent may go.
 type Mode string
@@ -70,6 +75,10 @@ const (
 // Policy is what a site decides.
 type Policy struct {
 	Mode Mode
+	// Modes hold for their class of fault in the place of Mode.
+	Modes map[fault.Class]Mode
+	// Guards hold what would do more harm than the fault; nil holds nothing.
+	Guards *guard.Rules
 	// Probation is how long a node stays out of service once its fault is over.
 	Probation time.Duration
 	// KeepFromAutoscaler has autoscalers told to let a node be that is out of

@@ -58,7 +58,7 @@ func (p *Plan) nextReboot(now time.Time) (*Deed, []*Incident) {
 		}
 		served = append(served, i)
 		d.GPUs = union(d.GPUs, i.Verdict.GPUs)
-		wanted = wanted || p.whole(now, i) && p.mayReboot(now, i)
+		wanted = wanted || p.whole(now, i) && p.mayReboot(now, i) && p.lets(now, i, StepReboot)
 	}
 	if !wanted || !p.booted { // the next boot is told from this one by its id alone
 		return nil, nil

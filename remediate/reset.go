@@ -54,7 +54,7 @@ func (p *Plan) nextReset(now time.Time) (*Deed, []*Incident) {
 	var served []*Incident
 	for _, i := range p.live() {
 		since, ok := p.empty(now, i)
-		if ok && p.wantsReset(now, i) && !p.rebootComes(now, i) && p.freeFor(now, i, since) {
+		if ok && p.wantsReset(now, i) && !p.rebootComes(now, i) && p.freeFor(now, i, since) && p.letsReset(now, i) {
 			d.GPUs = union(d.GPUs, p.resetScope(i))
 			served = append(served, i)
 		}
@@ -73,6 +73,13 @@ func (p *Plan) reset(now time.Time) {
 	}
 	p.begin(now, *d, served)
 	p.say(now, &p.state.Deed.Deed, "Normal", startReason(StepReset), "reset of "+p.state.Deed.where()+" begun")
+}
+
+// letsReset says whether the guards let a reset begin. Where the API server is away
+// nobody can be asked, and a hard fault's GPUs that are free serve nobody: they are
+// reset all the same.
+func (p *Plan) letsReset(now time.Time, i *Incident) bool {
+	return !i.Contained || p.lets(now, i, StepReset)
 }
 
 // block sees to the resets whose GPUs were emptied and are not seen free for as

@@ -30,7 +30,7 @@ import (
 //	+9s offline|online                 the API server goes away, comes back
 //
 // An address may have a UUID: 0000:3b:00@GPU-1. Mode repair has words of its own:
-// see scenario_repair_test.go.
+// see scenario_repair_test.go; and so have the guards: scenario_guard_test.go.
 //
 // After the lines of one moment the plan is written down, unless the store is
 // broken, and the Node is brought to what is desired, as the agent does.
@@ -76,7 +76,9 @@ type stage struct {
 	repair []string
 	// answered is the answer that was last printed.
 	answered string
-	out      strings.Builder
+	// guards is what was last printed of the guards.
+	guards []string
+	out    strings.Builder
 }
 
 func play(t *testing.T, in []byte) string {
@@ -146,7 +148,9 @@ func (s *stage) do(n int, word string, args []string) {
 		}
 		s.plan.Sources(s.now, sources)
 	default:
-		s.doRepair(n, word, args)
+		if !s.doGuards(word, args) {
+			s.doRepair(n, word, args)
+		}
 	}
 }
 
@@ -271,4 +275,5 @@ func (s *stage) sync() {
 	s.said = line
 	s.tellAnswer()
 	s.tellRepair()
+	s.tellGuards()
 }

@@ -19,7 +19,7 @@ func Settle(want Desired, have Observed) Observed {
 	}
 	cordon, owner, released := Claim(want, have)
 	next := Observed{Exists: have.Exists, UID: have.UID, Unschedulable: cordon, Offered: have.Offered,
-		DiagAt: want.DiagAt, Asks: have.Asks}
+		InHand: have.InHand, DiagAt: want.DiagAt, Asks: have.Asks}
 	if want.Taken == have.Asks {
 		next.Asks = ""
 	}

@@ -45,7 +45,7 @@ func (p *Plan) ask(now time.Time, i *Incident) {
 		case slices.Contains(wanted, k) && p.covered(now, i, k):
 			i.want(now, k, Covered)
 		case slices.Contains(wanted, k):
-			if status := p.status(i, k); i.want(now, k, status) && status != Held && !p.ours(i, k) {
+			if status := p.status(i, k); i.want(now, k, status) && status != Held && status != Guarded && !p.ours(i, k) {
 				p.unwritten = append(p.unwritten, request{v.ID, k})
 				p.tell(now, v, "Normal", requestReason(k), requestText(k, v))
 			}
@@ -58,7 +58,7 @@ func (p *Plan) ask(now time.Time, i *Incident) {
 // wants gives the steps that an incident wants, in order.
 func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
 	ks := requests(i.Verdict)
-	if p.policy.Mode != Repair {
+	if p.mode(i) != Repair {
 		return ks
 	}
 	ks = slices.DeleteFunc(ks, func(k StepKind) bool { return k == StepReset || k == StepReboot || k == StepReplace })
@@ -76,6 +76,8 @@ func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
 func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 	idle := i.Verdict.Drain == fault.DrainWhenIdle
 	switch s := i.step(k); {
+	case p.barred(i):
+		return Guarded
 	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == Blocked):
 		return s.Status
 	case p.sources.Store != "":
@@ -94,7 +96,7 @@ func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 // host that it may neither empty nor reboot as it is, and resets no GPU that the
 // driver has never named.
 func (p *Plan) ours(i *Incident, k StepKind) bool {
-	if p.policy.Mode != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() || p.strange(i) {
+	if p.mode(i) != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() || p.strange(i) {
 		return false
 	}
 	return k != StepReboot || p.ours(i, StepDrain) || p.policy.Drain.AtDeadline == Force
@@ -127,11 +129,11 @@ func (p *Plan) means(k StepKind) Means {
 // in mode repair one diagnosis with another.
 func (p *Plan) covered(now time.Time, i *Incident, k StepKind) bool {
 	switch {
-	case k == StepReset && p.policy.Mode == Repair:
+	case k == StepReset && p.mode(i) == Repair:
 		return p.rebootComes(now, i)
 	case k == StepReset:
 		return slices.ContainsFunc(p.state.Open, func(o *Incident) bool { return o != i && o.standing() && p.serves(o, i) })
-	case k == StepDiag && p.policy.Mode == Repair && !p.ours(i, k):
+	case k == StepDiag && p.mode(i) == Repair && !p.ours(i, k):
 		return slices.ContainsFunc(p.live(), func(o *Incident) bool { return o != i && p.diagnoses(o, i) })
 	}
 	return false

@@ -112,7 +112,7 @@ func (p *Plan) limit(s NodeState) time.Duration {
 // place puts an incident into the state that it is in by now.
 func (p *Plan) place(now time.Time, i *Incident) {
 	s := p.stateOf(now, i)
-	if p.policy.Mode != Repair {
+	if p.mode(i) != Repair {
 		i.State = s
 		return
 	}
@@ -129,7 +129,7 @@ func (p *Plan) place(now time.Time, i *Incident) {
 
 func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 	switch {
-	case i.Replacement != nil, p.policy.Mode != Repair && i.Claimed && i.Verdict.Action == fault.Replace:
+	case i.Replacement != nil, p.mode(i) != Repair && i.Claimed && i.Verdict.Action == fault.Replace:
 		return Failed
 	case p.doing(i, StepReset, StepReboot, StepDiag), now.Before(i.Settling):
 		return Repairing
@@ -143,7 +143,7 @@ func (p *Plan) stateOf(now time.Time, i *Incident) NodeState {
 
 // remind tells again what an incident waits for, that waits for others.
 func (p *Plan) remind(now time.Time, i *Incident) {
-	if i.State == Draining || i.State == Repairing || now.Before(i.Until) || p.limit(i.State) <= 0 {
+	if p.mode(i) != Repair || i.State == Draining || i.State == Repairing || now.Before(i.Until) || p.limit(i.State) <= 0 {
 		return
 	}
 	i.Until = now.Add(p.limit(i.State))

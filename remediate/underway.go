@@ -99,7 +99,7 @@ func (p *Plan) inherit() {
 	if d == nil || d.Undoing {
 		return
 	}
-	if p.policy.Mode == Repair && d.Kind != StepDrain && !p.means(d.Kind).resumable() {
+	if p.policy.Repairs() && d.Kind != StepDrain && !p.means(d.Kind).resumable() {
 		d.Resumable = false
 	}
 	d.Watched = !d.Resumable
@@ -148,6 +148,7 @@ func (p *Plan) begin(now time.Time, d Deed, served []*Incident) {
 	if d.Kind == StepReset || d.Kind == StepReboot {
 		p.charge(now, &d, served)
 	}
+	p.acted(now, d.Kind)
 	for _, i := range served {
 		d.Incidents = append(d.Incidents, i.Verdict.ID)
 		i.ForIdle = false

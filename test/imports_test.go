@@ -51,9 +51,11 @@ var rules = []rule{
 
 	{folder: "collector", may: []string{"collector", "fault", "xidparse", "ecc", "nvlink"}},
 
-	{folder: "remediate", may: []string{"fault"}, pure: true},
+	{folder: "remediate", may: []string{"fault", "remediate/guard"}, pure: true},
+	{folder: "remediate/guard", may: []string{"fault"}, pure: true},
 	{folder: "remediate/store", may: []string{"fault", "remediate"}},
 	{folder: "remediate/apiserver", may: []string{"remediate"}},
+	{folder: "remediate/fleet", may: []string{"fault", "remediate", "remediate/apiserver"}},
 	{folder: "remediate/kube", may: []string{"fault", "remediate"}},
 	{folder: "remediate/logact", may: []string{"fault", "remediate"}},
 	{folder: "remediate/slurm", may: []string{"fault", "remediate", "remediate/command"}},
@@ -83,7 +85,7 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "remediate/apiserver", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "remediate/apiserver", "remediate/fleet", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag/dcgmi", "internal/demo", "test"}},

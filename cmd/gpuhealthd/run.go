@@ -32,6 +32,7 @@ import (
 
 func runCommand() *cobra.Command {
 	var path string
+	var dry bool
 	cmd := &cobra.Command{
 		Use: "run", Short: "Run the daemon", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -44,10 +45,14 @@ func runCommand() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
+			if dry {
+				return dryRun(ctx, cfg)
+			}
 			return run(ctx, cfg)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "configuration file; without one the defaults hold")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "hear, judge and plan, print what would be done, and do nothing; nothing is remembered")
 	return cmd
 }
 
@@ -136,6 +141,9 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 	}
 	api, err := actuate(&opts, cfg)
 	if err != nil {
+		return opts, err
+	}
+	if err := guards(&opts, cfg, api); err != nil {
 		return opts, err
 	}
 	return opts, repairs(&opts, cfg, log, api, a)

@@ -39,6 +39,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	if o := s.Offered; o.Capacity > 0 {
 		fmt.Fprintf(out, "Plugin    offers %d of %s to pods: the device plugin's policy, not judged here\n", o.Allocatable, replay.Count(o.Capacity, "GPU"))
 	}
+	groupLines(out, s, style)
 	gpuTable(out, s)
 	for _, r := range s.Diagnoses {
 		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)
@@ -161,6 +162,9 @@ func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.
 		style.Verdict(i.Verdict), i.Verdict.Reason)
 	for _, step := range i.Steps {
 		fmt.Fprintf(out, "  %-8s %s, %s\n", step.Kind, step.Status, ago(s.At, step.Since))
+	}
+	for _, h := range i.Held {
+		fmt.Fprintf(out, "  held     %s\n", style.Bad(heldText(s, h)))
 	}
 	if i.Released {
 		fmt.Fprintln(out, "  released by an administrator; not acted on under this incident")

@@ -65,6 +65,10 @@ type Options struct {
 	Doers map[remediate.StepKind]Doer
 	// Occupant tells who holds GPUs; nil where the plan never has to know.
 	Occupant Occupant
+	// Group is asked for leave; nil where there is none to ask.
+	Group Group
+	// CapacityOff is why no guard looks at the load; empty where one does.
+	CapacityOff string
 	// Reset says how far a reset reaches.
 	Reset ResetScope
 	// StatePath is the store's file.
@@ -92,6 +96,7 @@ type Agent struct {
 	do     *doer
 	look   *looker
 	listen *listener
+	guard  *guardian
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -112,6 +117,7 @@ func New(opts Options) (*Agent, error) {
 	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	a.listen = newListener(opts, c)
+	a.guard = newGuardian(opts, c)
 	c.hearing = a.hearing
 	c.publish = func(w wishes) {
 		a.apply.want(w.node)
@@ -119,6 +125,7 @@ func New(opts Options) (*Agent, error) {
 		a.look.want(w.watches, w.since)
 		a.do.want(w.deed)
 		a.listen.want(w.domain)
+		a.guard.want(w.asks, w.leave)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -162,6 +169,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.do.run(ctx) })
 	wg.Go(func() { a.look.run(ctx) })
 	wg.Go(func() { a.listen.run(ctx) })
+	if a.opts.Group != nil {
+		wg.Go(func() { a.guard.run(ctx) })
+	}
 	if w := a.core.witness; w != nil {
 		wg.Go(func() { w.keep.run(ctx) })
 	}

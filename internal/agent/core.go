@@ -14,6 +14,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/fleet"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 )
 
@@ -67,6 +69,8 @@ type wishes struct {
 	since   time.Time
 	// domain is the NVLink domain whose nodes are to be heard, empty for none.
 	domain string
+	asks   []guard.Ask
+	leave  *remediate.Leave
 }
 
 // core owns the judge and the plan.
@@ -142,8 +146,10 @@ type core struct {
 	due   time.Time
 	// managedAt is when it was last looked whether a fabric manager runs.
 	managedAt time.Time
-	shown     atomic.Pointer[Status]
-	beat      atomic.Int64
+	// survey is what was seen of the group last, nil where it was not asked.
+	survey *fleet.Survey
+	shown  atomic.Pointer[Status]
+	beat   atomic.Int64
 }
 
 func newCore(opts Options, boot string) *core {
@@ -234,6 +240,10 @@ func (c *core) take(now time.Time, m message) {
 			break
 		}
 		c.owed = append(c.owed, m.written)
+	case answered:
+		defer close(m.taken) // once what follows from it is published
+		c.survey = &m.survey
+		c.plan.Replied(now, m.answer)
 	case undone:
 		c.plan.Undone(now, m.deed)
 	case wanted:
@@ -307,7 +317,8 @@ func (c *core) settle(now time.Time) {
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens()}
+		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(),
+			asks: c.plan.Asks(), leave: c.plan.Leave()}
 		w.watches, w.since = c.plan.Watches(now)
 		c.publish(w)
 	}

@@ -25,7 +25,7 @@ type kernelMetric struct {
 
 // Register exports the agent's state and its reader's.
 func (a *Agent) Register(reg prometheus.Registerer) {
-	reg.MustRegister(newState(a.Status), newKernelLog(a.hearing),
+	reg.MustRegister(newState(a.Status), newGuards(a.Status), newKernelLog(a.hearing),
 		newLinkMetrics(func() []nvlink.GPUReport { return *a.core.links.Load() }))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/diag"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/fleet"
 )
 
 // Status is the agent's state at one moment, as /api/v1/status gives it.
@@ -39,6 +40,11 @@ type Status struct {
 	Replacements []evidence.Replacement `json:"replacements,omitempty"`
 	// API is the actuator's present trouble; nil when it has none.
 	API *Trouble `json:"api,omitempty"`
+	// Group is what was seen of the node's group when it was asked last; nil where it
+	// was not.
+	Group *fleet.Survey `json:"group,omitempty"`
+	// Capacity is why no guard looks at the load; empty where one does.
+	Capacity string `json:"capacity,omitempty"`
 	// Waiting counts the events that have not been told yet.
 	Waiting int `json:"waiting"`
 }
@@ -86,6 +92,7 @@ func (c *core) show() {
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
 			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
+	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()

@@ -7,7 +7,6 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
-	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -17,7 +16,7 @@ const tiedFor = time.Minute
 
 // tied looks which GPUs can only be reset as one, where the agent resets any.
 func (c *core) tied(now time.Time, changed bool) {
-	if c.opts.Policy.Mode != remediate.Repair || !changed && now.Sub(c.tiedAt) < tiedFor {
+	if !c.opts.Policy.Repairs() || !changed && now.Sub(c.tiedAt) < tiedFor {
 		return
 	}
 	c.tiedAt = now

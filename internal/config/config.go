@@ -19,20 +19,23 @@ type Config struct {
 	// host's name.
 	Node string `yaml:"node"`
 	// Mode says how far the agent may go: observe, contain or repair.
-	Mode       remediate.Mode `yaml:"mode"`
-	KernelLog  KernelLog      `yaml:"kernelLog"`
-	OtherLogs  OtherLogs      `yaml:"otherLogs"`
-	NVML       NVML           `yaml:"nvml"`
-	DCGM       DCGM           `yaml:"dcgm"`
-	Contain    Contain        `yaml:"contain"`
-	Repair     Repair         `yaml:"repair"`
-	Kubernetes Kubernetes     `yaml:"kubernetes"`
-	Slurm      Slurm          `yaml:"slurm"`
-	Exec       Exec           `yaml:"exec"`
-	State      State          `yaml:"state"`
-	Evidence   Evidence       `yaml:"evidence"`
-	HTTP       HTTP           `yaml:"http"`
-	Log        Log            `yaml:"log"`
+	Mode remediate.Mode `yaml:"mode"`
+	// Modes hold for a class of fault, by its name, in the place of Mode.
+	Modes      map[string]remediate.Mode `yaml:"modes"`
+	KernelLog  KernelLog                 `yaml:"kernelLog"`
+	OtherLogs  OtherLogs                 `yaml:"otherLogs"`
+	NVML       NVML                      `yaml:"nvml"`
+	DCGM       DCGM                      `yaml:"dcgm"`
+	Contain    Contain                   `yaml:"contain"`
+	Repair     Repair                    `yaml:"repair"`
+	Guards     Guards                    `yaml:"guards"`
+	Kubernetes Kubernetes                `yaml:"kubernetes"`
+	Slurm      Slurm                     `yaml:"slurm"`
+	Exec       Exec                      `yaml:"exec"`
+	State      State                     `yaml:"state"`
+	Evidence   Evidence                  `yaml:"evidence"`
+	HTTP       HTTP                      `yaml:"http"`
+	Log        Log                       `yaml:"log"`
 	// Actuator is who carries a plan out: kubernetes, slurm, exec, which is two
 	// programs of the site, or log, which only writes what it would do.
 	Actuator Actuator `yaml:"actuator"`
@@ -155,7 +158,8 @@ type Log struct {
 // Default is what an empty file means.
 func Default() Config {
 	return Config{
-		Mode: remediate.Contain,
+		Mode:  remediate.Contain,
+		Modes: map[string]remediate.Mode{},
 		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
@@ -163,6 +167,7 @@ func Default() Config {
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},
 		Repair:     defaultRepair(),
+		Guards:     defaultGuards(),
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		Slurm:      defaultSlurm(),
 		Exec:       defaultExec(),

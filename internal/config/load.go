@@ -114,7 +114,7 @@ func (c *Config) check() error {
 		{"evidence.maxBytes", c.Evidence.MaxBytes < minEvidence, fmt.Sprintf("%d is less than %d", c.Evidence.MaxBytes, minEvidence)},
 		{"http.listen", !listenable(c.HTTP.Listen), fmt.Sprintf("%q is not host:port with a port from 0 to 65535", c.HTTP.Listen)},
 		{"node", c.Node != "" && !nodeName(c.Node), fmt.Sprintf("%q is not a Node's name: lower case letters, digits, '-' and '.', at most 253", c.Node)},
-	}, c.Repair.check(c), c.Slurm.check(), c.Exec.check(c)) {
+	}, c.Repair.check(c), c.Slurm.check(), c.Exec.check(c), c.Guards.check(), c.checkModes()) {
 		if f.bad {
 			return fieldError{field: f.field, why: f.why}
 		}
@@ -141,6 +141,9 @@ func listenable(address string) bool {
 
 // subdomain is a DNS subdomain of RFC 1123, which a Node's name is.
 var subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+// labelKey is the key of a label, with or without its prefix.
+var labelKey = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
 func nodeName(name string) bool { return len(name) <= 253 && subdomain.MatchString(name) }
 

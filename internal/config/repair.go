@@ -104,6 +104,7 @@ func defaultRepair() Repair {
 func (c Config) Policy() remediate.Policy {
 	p, r := remediate.DefaultRepair(), c.Repair
 	p.Mode, p.Probation = c.Mode, time.Duration(c.Contain.Probation)
+	p.Modes, p.Guards = c.modes(), c.rules()
 	p.KeepFromAutoscaler = c.Kubernetes.KeepFromAutoscaler
 	p.Settle, p.Memory = time.Duration(r.Settle), time.Duration(r.Memory)
 	p.Unreachable, p.Remind = time.Duration(r.Unreachable), time.Duration(r.Remind)
@@ -129,7 +130,7 @@ const least = 10 * time.Second
 // check finds what is wrong. Most of it counts in mode repair only, but a file is
 // read the same in every mode.
 func (r Repair) check(c *Config) []finding {
-	repair, api, slurm := c.Mode == remediate.Repair, c.Actuator == ActuatorKubernetes, c.Actuator == ActuatorSlurm
+	repair, api, slurm := c.Policy().Repairs(), c.Actuator == ActuatorKubernetes, c.Actuator == ActuatorSlurm
 	_, scope := nvlink.ParseResetScope(r.Reset.Scope)
 	d, x, b := r.Drain, r.Reset, r.Reboot
 	return append([]finding{

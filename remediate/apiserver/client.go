@@ -3,9 +3,11 @@ package apiserver
 import (
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -34,12 +36,15 @@ type Client struct {
 	Core *rest.RESTClient
 	// Events is events.k8s.io/v1.
 	Events *rest.RESTClient
+	// Leases is coordination.k8s.io/v1.
+	Leases *rest.RESTClient
 }
 
 // New makes clients of a configuration. Observe may be nil.
 func New(config *rest.Config, observe Observe) (*Client, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, eventsv1.AddToScheme, policyv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, eventsv1.AddToScheme, policyv1.AddToScheme,
+		coordinationv1.AddToScheme, metav1.AddMetaToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -64,6 +69,9 @@ func New(config *rest.Config, observe Observe) (*Client, error) {
 	if c.Core, err = group("/api", corev1.SchemeGroupVersion); err != nil {
 		return nil, err
 	}
-	c.Events, err = group("/apis", eventsv1.SchemeGroupVersion)
+	if c.Events, err = group("/apis", eventsv1.SchemeGroupVersion); err != nil {
+		return nil, err
+	}
+	c.Leases, err = group("/apis", coordinationv1.SchemeGroupVersion)
 	return c, err
 }

@@ -13,8 +13,8 @@ import (
 const Unanswered = "unanswered"
 
 // Observe hears of every request on the wire, retries included, from any
-// goroutine. The verb is get, list, watch, patch, create or delete; the resource
-// nodes, nodes/status, pods, pods/eviction, events or, for every other one, other;
+// goroutine. The verb is get, list, watch, patch, create, update or delete; the resource
+// nodes, nodes/status, pods, pods/eviction, events, leases or, for every other one, other;
 // the code an HTTP status or Unanswered. A watch is heard of when it is answered, not when it ends.
 type Observe func(verb, resource, code string, took time.Duration)
 
@@ -41,7 +41,7 @@ func describe(request *http.Request) (verb, resource string) {
 	resource = "other"
 	named := true
 	for i, part := range parts {
-		if part != "nodes" && part != "pods" && part != "events" {
+		if part != "nodes" && part != "pods" && part != "events" && part != "leases" {
 			continue
 		}
 		resource = part
@@ -54,6 +54,8 @@ func describe(request *http.Request) (verb, resource string) {
 	switch {
 	case request.Method == http.MethodPatch:
 		return "patch", resource
+	case request.Method == http.MethodPut:
+		return "update", resource
 	case request.Method == http.MethodPost:
 		return "create", resource
 	case request.Method == http.MethodDelete:

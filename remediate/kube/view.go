@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 )
 
 // view is what we know of the Node: our own marks, and what is needed to
@@ -34,6 +35,8 @@ type view struct {
 	taints        []taint
 	conditions    map[string]condition
 	offered       remediate.Offered
+	// inHand is who else has the Node in hand.
+	inHand guard.InHand
 }
 
 // resourceGPU is what NVIDIA's device plugin offers GPUs as.
@@ -70,6 +73,7 @@ func viewOf(node *corev1.Node) view {
 		unnoted:       len(node.Annotations) == 0,
 		unschedulable: node.Spec.Unschedulable,
 		conditions:    map[string]condition{},
+		inHand:        guard.InHandOf(node.Labels, node.Annotations),
 	}
 	v.offered.Capacity = count(node.Status.Capacity)
 	v.offered.Allocatable = count(node.Status.Allocatable)
@@ -147,6 +151,7 @@ func (v view) observed() remediate.Observed {
 		Asks:          v.asks,
 		DiagAt:        v.diagAt,
 		Offered:       v.offered,
+		InHand:        v.inHand,
 	}
 }
 
@@ -160,6 +165,7 @@ func (v view) same(other view) bool {
 		v.asks == other.asks && v.diagAt == other.diagAt &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&
+		v.inHand == other.inHand &&
 		v.quarantine() == other.quarantine() &&
 		maps.Equal(v.labels, other.labels) &&
 		maps.EqualFunc(v.conditions, other.conditions, func(a, b condition) bool { return a.Condition == b.Condition })

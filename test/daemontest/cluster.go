@@ -33,6 +33,7 @@ func (p *Programs) Deploy(t testing.TB, cluster *kubetest.Cluster) {
 		authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes"},
 		authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes", Subresource: "status"},
 		authorizationv1.ResourceAttributes{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: metav1.NamespaceDefault},
+		authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Account().Namespace},
 	)
 	p.apply(t, cluster, "admission.yaml")
 	awaitPolicy(t, cluster)

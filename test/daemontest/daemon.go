@@ -63,6 +63,10 @@ func quick(dir string, sim *node.Node) config.Config {
 	c.NVML.BusPath = "" // the simulated GPUs are on no bus
 	c.Contain.CleanPolls, c.Contain.Probation = 2, config.Duration(2*time.Second)
 	c.Kubernetes.StartJitter = 0
+	// Nodes of other tests are in the same cluster: whoever wants a group names it.
+	c.Guards.Enabled = false
+	// Nor are this machine's processes the node's: other tests play a fabric manager.
+	c.Repair.Proc = filepath.Join(dir, "proc")
 	c.State.Path = filepath.Join(dir, "state.db")
 	// The kernel chooses the port, and the log tells it.
 	c.HTTP.Listen = "127.0.0.1:0"

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
+)
+
+// groupLines says what was seen of the node's group when it was asked last, and
+// whether a guard looks at the load.
+func groupLines(out io.Writer, s agent.Status, style replay.Style) {
+	if g := s.Group; g != nil {
+		fmt.Fprintf(out, "Group     %s\n", works(style, g.Error, fmt.Sprintf("%s, %s, asked %s: %d others out of service, %d of them by leave, and %d may be",
+			replay.Printable(g.Group), replay.Count(g.Nodes, "node"), ago(s.At, g.At), g.Out, g.Leave, g.Budget)))
+		if g.Load != nil {
+			fmt.Fprintf(out, "Capacity  %s\n", works(style, g.Load.Unknown, loadText(*g.Load)))
+		}
+	}
+	if s.Capacity != "" {
+		fmt.Fprintf(out, "Capacity  not guarded: %s\n", s.Capacity)
+	}
+}
+
+func loadText(l guard.Load) string {
+	text := fmt.Sprintf("%.1f nodes serve, demand is %.0f %% of %.4g %s", l.Serving, 100*l.Ratio(0), l.Capacity(), l.Unit)
+	if shed := l.WouldShed(); len(shed) > 0 {
+		text += "; to be shed: " + strings.Join(shed, ", ")
+	}
+	return replay.Printable(text)
+}
+
+// heldText says what a guard holds, since when and until what.
+func heldText(s agent.Status, h remediate.HeldAction) string {
+	return replay.Printable(fmt.Sprintf("%s by the guard %s, %s: %s; until %s", h.Action, h.Guard, ago(s.At, h.Since), h.Why, h.Hold.Until))
+}

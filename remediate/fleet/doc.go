@@ -1,0 +1,16 @@
+// Package fleet asks a node's group for leave: it finds the facts that the guards
+// decide by, and has them decided one node at a time.
+//
+// The group is the NVLink domain of the node, else what a label of the site says,
+// else the cluster. Its nodes are listed when something is asked for and at no other
+// time, by label selectors and without anything but their metadata; nothing is
+// watched. What one agent cannot know, another writes on its Node: the state label,
+// and the mark that says by whose leave.
+//
+// One Lease for each group is the mutex. Whoever has it counts, is given leave or
+// not, and gives it back once the leave is seen on the Node. An agent that died with
+// it holds up its group for LeaseTime. Nobody's clock is compared with another's:
+// that a Lease is forgotten is seen by its not having changed for that long.
+//
+// What cannot be asked holds. No error is returned for it: it is the answer.
+package fleet

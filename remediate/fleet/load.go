@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
+)
+
+// load finds what the contract's group carries; nil where there is no contract, or
+// this node is none of its group.
+func (f *Fleet) load(ctx context.Context, own *metav1.PartialObjectMetadata) *guard.Load {
+	if f.Contract.Name == "" {
+		return nil
+	}
+	l := &guard.Load{Contract: f.Contract.String()}
+	c, err := f.contract(ctx)
+	if err != nil {
+		l.Unknown = err.Error()
+		return l
+	}
+	selector, err := labels.Parse(c.Group)
+	if err == nil && !selector.Matches(labels.Set(own.Labels)) {
+		return nil
+	}
+	l.Unit, l.PerNode, l.MaxLoad, l.Minimum, l.Objective = c.Unit, c.PerNode, c.MaxLoad/100, c.Minimum, c.Objective
+	if err := f.measure(ctx, c, l); err != nil {
+		l.Unknown = err.Error()
+	}
+	return l
+}
+
+// measure counts who serves, and asks for the demand.
+func (f *Fleet) measure(ctx context.Context, c Contract, l *guard.Load) (err error) {
+	selector := remediate.LabelState
+	if c.Group != "" {
+		selector += "," + c.Group
+	}
+	found, err := f.list(ctx, selector)
+	if err != nil {
+		return err
+	}
+	for n := range found {
+		part := serving(&found[n], c.GPUs)
+		l.Serving += part
+		if found[n].Name == f.Node {
+			l.Own = part
+		}
+	}
+	ask := prometheus{f.Prometheus}
+	if l.Demand, err = ask.value(ctx, c.Demand); err != nil {
+		return err
+	}
+	if c.QueueAge != "" {
+		seconds, err := ask.value(ctx, c.QueueAge)
+		if err != nil {
+			return err
+		}
+		l.QueueAge = time.Duration(seconds * float64(time.Second))
+	}
+	for _, s := range c.Shed {
+		demand, err := ask.value(ctx, s.Demand)
+		if err != nil {
+			return err
+		}
+		l.Shed = append(l.Shed, guard.Class{Name: s.Class, Demand: demand})
+	}
+	return nil
+}
+
+// serving gives how much of a node serves: nothing of one that is out, and of
+// another the part of its GPUs that no fault is about.
+func serving(m *metav1.PartialObjectMetadata, gpus int) float64 {
+	if slices.Contains(outStates, remediate.NodeState(m.Labels[remediate.LabelState])) {
+		return 0
+	}
+	healthy, err := strconv.Atoi(m.Labels[remediate.LabelGPUs])
+	if err != nil || gpus == 0 {
+		return 1
+	}
+	return min(1, float64(healthy)/float64(gpus))
+}

@@ -1,0 +1,97 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// queryTime is how long one query may take.
+	queryTime = 5 * time.Second
+	// answerLimit is the most bytes that are read of an answer; one number needs few.
+	answerLimit = 64 << 10
+)
+
+// prometheus is a server's URL.
+type prometheus struct{ url string }
+
+// value asks for one number. No sample, several, or what is no number is an error:
+// unknown is never zero.
+func (p prometheus) value(ctx context.Context, expression string) (float64, error) {
+	v, err := p.query(ctx, expression)
+	if err != nil {
+		return 0, fmt.Errorf("ask %s for %.120q: %w", p.url, expression, err)
+	}
+	return v, nil
+}
+
+func (p prometheus) query(ctx context.Context, expression string) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	target := strings.TrimSuffix(p.url, "/") + "/api/v1/query?" + url.Values{"query": {expression}}.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
+	if err != nil {
+		return 0, err
+	}
+	return numberIn(response.Status, body)
+}
+
+// numberIn reads the one number of an answer.
+func numberIn(status string, body []byte) (float64, error) {
+	var answer struct {
+		Status, Error string
+		Data          struct {
+			ResultType string
+			Result     json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return 0, fmt.Errorf("%s, and no answer of Prometheus's: %w", status, err)
+	}
+	if answer.Status != "success" {
+		return 0, fmt.Errorf("%s: %.200s", status, answer.Error)
+	}
+	sample := answer.Data.Result
+	if answer.Data.ResultType == "vector" {
+		var vector []struct{ Value json.RawMessage }
+		if err := json.Unmarshal(sample, &vector); err != nil {
+			return 0, err
+		}
+		if len(vector) != 1 {
+			return 0, fmt.Errorf("%d samples, where one is wanted", len(vector))
+		}
+		sample = vector[0].Value
+	}
+	return finite(sample)
+}
+
+// finite reads a sample: a time and a number as text.
+func finite(sample json.RawMessage) (float64, error) {
+	var pair []any
+	if err := json.Unmarshal(sample, &pair); err != nil || len(pair) != 2 {
+		return 0, fmt.Errorf("%.80s is no sample", sample)
+	}
+	text, _ := pair[1].(string)
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%.40q is no number", text)
+	}
+	return v, nil
+}

@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
+)
+
+const (
+	// cluster is the group of a node that is in no other.
+	cluster = "cluster"
+	// sizeFor is how long a group's size is taken for known: who comes and goes in
+	// that time moves a percentage little.
+	sizeFor = 10 * time.Minute
+	// page is how many Nodes are asked for at once.
+	page = "500"
+	// metadataOnly asks for the metadata of objects and no more.
+	metadataOnly = "application/vnd.kubernetes.protobuf;as=%s;g=meta.k8s.io;v=v1"
+)
+
+// size is how many nodes of a group an agent speaks for.
+type size struct {
+	group string
+	nodes int
+	at    time.Time
+}
+
+// survey finds the facts that the asks are decided by.
+func (f *Fleet) survey(ctx context.Context, asks []guard.Ask) (guard.Facts, error) {
+	own, err := f.own(ctx)
+	if err != nil {
+		return guard.Facts{}, err
+	}
+	group := f.group(own)
+	facts := guard.Facts{At: time.Now(), Group: group, Leave: leave(own)}
+	if facts.Nodes, err = f.nodes(ctx, group); err != nil {
+		return facts, err
+	}
+	if facts.Cleared, err = f.cleared(ctx, group); err != nil {
+		return facts, err
+	}
+	if facts.Peers, err = f.peers(ctx, group, asks); err != nil {
+		return facts, err
+	}
+	facts.Load = f.load(ctx, own)
+	return facts, nil
+}
+
+// peers finds the nodes that the asks are decided by.
+func (f *Fleet) peers(ctx context.Context, group string, asks []guard.Ask) (peers []guard.Peer, err error) {
+	for _, selector := range selectors(asks) {
+		found, err := f.list(ctx, within(group, selector))
+		if err != nil {
+			return nil, err
+		}
+		peers = f.merge(peers, found)
+	}
+	return peers, nil
+}
+
+// group names the node's group.
+func (f *Fleet) group(own *metav1.PartialObjectMetadata) string {
+	for _, key := range []string{remediate.LabelDomain, f.Label} {
+		if value := own.Labels[key]; key != "" && value != "" {
+			return key + "=" + value
+		}
+	}
+	return cluster
+}
+
+// within is a label selector inside a group.
+func within(group, selector string) string {
+	if group == cluster {
+		return selector
+	}
+	return group + "," + selector
+}
+
+// selectors give the nodes that the asks are decided by: those that are out, and
+// those with a fault that comes with the same rollout.
+func selectors(asks []guard.Ask) []string {
+	all := []string{remediate.LabelState + " in (" + join(outStates) + ")"}
+	for _, a := range asks {
+		if family := guard.Family(a.Class); family != nil {
+			selector := remediate.LabelFault + " in (" + join(family) + ")"
+			if !slices.Contains(all, selector) {
+				all = append(all, selector)
+			}
+		}
+	}
+	return all
+}
+
+// outStates are those in which a node is out of service.
+var outStates = []remediate.NodeState{remediate.Quarantined, remediate.Draining, remediate.Repairing, remediate.Probation, remediate.Failed}
+
+func join[S ~string](words []S) string {
+	all := make([]string, len(words))
+	for n, w := range words {
+		all[n] = string(w)
+	}
+	return strings.Join(all, ",")
+}
+
+// merge adds Nodes to the peers that are known, each once, and never our own.
+func (f *Fleet) merge(peers []guard.Peer, found []metav1.PartialObjectMetadata) []guard.Peer {
+	for n := range found {
+		p := peer(&found[n])
+		if p.Node != f.Node && !slices.ContainsFunc(peers, func(o guard.Peer) bool { return o.Node == p.Node }) {
+			peers = append(peers, p)
+		}
+	}
+	return peers
+}
+
+// peer reads a Node.
+func peer(m *metav1.PartialObjectMetadata) guard.Peer {
+	p := guard.Peer{Node: m.Name, Fault: fault.Class(m.Labels[remediate.LabelFault]), Leave: leave(m),
+		Out: slices.Contains(outStates, remediate.NodeState(m.Labels[remediate.LabelState]))}
+	for _, w := range m.ManagedFields {
+		if w.Manager == apiserver.Manager && w.Subresource == "" && w.Time != nil {
+			p.Changed = w.Time.Time
+		}
+	}
+	return p
+}
+
+// leave says whether a Node's mark tells of the group's leave.
+func leave(m *metav1.PartialObjectMetadata) bool {
+	var note remediate.Note
+	return json.Unmarshal([]byte(m.Annotations[remediate.NoteAnnotation]), &note) == nil && note.Leave
+}
+
+// nodes gives the size of the group.
+func (f *Fleet) nodes(ctx context.Context, group string) (int, error) {
+	if f.size.group == group && time.Since(f.size.at) < sizeFor {
+		return f.size.nodes, nil
+	}
+	found, err := f.list(ctx, within(group, remediate.LabelState))
+	if err != nil {
+		return 0, err
+	}
+	f.size = size{group, len(found), time.Now()}
+	return f.size.nodes, nil
+}
+
+// cleared gives the time until which a person has cleared the group's outbreaks. A
+// Lease that nobody has made yet says nothing of it.
+func (f *Fleet) cleared(ctx context.Context, group string) (time.Time, error) {
+	text, err := f.lease.note(ctx, LeaseName(group), ClearedAnnotation)
+	if err != nil || text == "" {
+		return time.Time{}, err
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, failed("lease "+LeaseName(group)+", annotation "+ClearedAnnotation, err)
+	}
+	return at, nil
+}
