@@ -6,6 +6,7 @@ SHELL := /bin/bash
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 CACHE    := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gpuhealthd
 FUZZTIME ?= 30s
+FUZZREST ?= $(FUZZTIME)
 # go-nvml binds deprecated functions as well, and says so at every build.
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 # Debian's packages that building needs, beside Go and make; tests need more.
@@ -50,7 +51,7 @@ race: build sim cluster ## every test under the race detector
 
 .PHONY: fuzz
 fuzz: deps ## every fuzz target, FUZZTIME=30s each
-	@test/fuzz.sh $(FUZZTIME)
+	@test/fuzz.sh $(FUZZTIME) $(FUZZREST)
 
 .PHONY: bench
 bench: build sim cluster ## every benchmark
