@@ -121,6 +121,9 @@ type core struct {
 	// last one before the present reset said.
 	readings []host.Reading
 	before   before
+	// registered says of a GPU, by UUID, whether it has completed its registration at
+	// the NVLink fabric, as it was told last.
+	registered map[string]bool
 	// tiedAt is when it was last looked which GPUs are reset together.
 	tiedAt time.Time
 	// listedGPUs are the GPUs as the last poll had them.
@@ -155,7 +158,7 @@ type core struct {
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(), greeted: time.Now(),
 		publish: func(wishes) {}, poll: func() {}, restart: func() {},
-		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(),
+		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(), registered: map[string]bool{},
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.links.Store(&[]nvlink.GPUReport{})
 	c.alarm = time.NewTimer(time.Hour)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 )
@@ -33,9 +34,11 @@ func (c *core) verifying() {
 }
 
 // ended takes in how a deed ended: the judge hears of a reset, and the plan of all.
+// What was said of the fabric before a reset counts no more.
 func (c *core) ended(now time.Time, o remediate.Outcome) {
 	if d := c.plan.Deed(); d != nil && d.ID == o.Deed && d.Kind == remediate.StepReset && o.Result == remediate.Succeeded {
 		c.verify(now, *d)
+		clear(c.registered)
 		c.step(now, fault.Repaired{GPUs: d.GPUs})
 	}
 	c.plan.Done(now, o)
@@ -59,7 +62,7 @@ func (c *core) verify(now time.Time, d remediate.Deed) {
 // verified compares a poll with the one before the reset, and tells what speaks
 // against its having worked once that has had its time.
 func (c *core) verified(now time.Time, inv nvml.Inventory) {
-	c.readings = readings(inv)
+	c.readings = c.read(inv)
 	v := c.plan.Verification()
 	if v == nil {
 		return
@@ -81,14 +84,22 @@ func (c *core) verified(now time.Time, inv nvml.Inventory) {
 	c.plan.Verify(nil)
 }
 
-func readings(inv nvml.Inventory) []host.Reading {
+// read gives what a poll says of a reset's success. The fabric is asked in slow
+// polls only, and stands until the next.
+func (c *core) read(inv nvml.Inventory) []host.Reading {
 	var all []host.Reading
 	for _, g := range inv.GPUs {
+		if g.NVLink != nil && g.NVLink.Fabric != nil {
+			c.registered[g.UUID] = g.NVLink.Fabric.State == nvlink.FabricCompleted
+		}
 		r := host.Reading{GPU: fault.Device{PCI: g.PCI, UUID: g.UUID}, Lost: g.Lost, Recovery: g.Recovery}
 		if g.Remap != nil {
 			r.RemapPending = &g.Remap.Pending
 		}
 		r.Uncorrected = sum(g.ECC.Volatile.DRAMUncorrected, g.ECC.Volatile.SRAMUncorrected)
+		if registered, told := c.registered[g.UUID]; told {
+			r.Registered = &registered
+		}
 		all = append(all, r)
 	}
 	return all

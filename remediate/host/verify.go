@@ -19,6 +19,8 @@ type Reading struct {
 	Uncorrected *uint64
 	// RemapPending: rows wait for a reset to be remapped.
 	RemapPending *bool
+	// Registered: its registration at the NVLink fabric is completed.
+	Registered *bool
 }
 
 // Verify compares what the driver said of the node's GPUs before a reset and says
@@ -69,6 +71,13 @@ func shortcomings(was, now Reading) (against []string) {
 		say("its row remapping is not told any more")
 	case now.RemapPending != nil && *now.RemapPending:
 		say("rows still wait to be remapped")
+	}
+	switch {
+	case was.Registered == nil || !*was.Registered:
+	case now.Registered == nil:
+		say("its registration at the NVLink fabric is not told any more")
+	case !*now.Registered:
+		say("its registration at the NVLink fabric is not completed")
 	}
 	return against
 }

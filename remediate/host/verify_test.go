@@ -40,6 +40,14 @@ func TestVerify(t *testing.T) {
 			"GPU-1 (0000:01:00): its memory errors are not told any more",
 			"GPU-1 (0000:01:00): its row remapping is not told any more",
 		}},
+		{"in the fabric again", []Reading{{GPU: gpu, Registered: truth(true)}}, []Reading{{GPU: gpu, Registered: truth(true)}}, nil},
+		{"never in a fabric", []Reading{{GPU: gpu, Registered: truth(false)}}, []Reading{{GPU: gpu}}, nil},
+		{"on its way into the fabric", []Reading{{GPU: gpu, Registered: truth(true)}}, []Reading{{GPU: gpu, Registered: truth(false)}}, []string{
+			"GPU-1 (0000:01:00): its registration at the NVLink fabric is not completed",
+		}},
+		{"silent of the fabric", []Reading{{GPU: gpu, Registered: truth(true)}}, []Reading{{GPU: gpu}}, []string{
+			"GPU-1 (0000:01:00): its registration at the NVLink fabric is not told any more",
+		}},
 		{"nobody had asked before", nil, nil, []string{"GPU-1 (0000:01:00) is not listed"}},
 		{"known by its UUID alone", []Reading{sick}, []Reading{{GPU: fault.Device{UUID: "GPU-1"}, Lost: true}}, []string{"GPU-1 (0000:01:00) is off the bus"}},
 	}
