@@ -71,9 +71,6 @@ var resetRules = [...]ResetRule{
 	{"", ResetGPU, ResetGPU, true, manual},
 }
 
-// ResetRules gives the table.
-func ResetRules() []ResetRule { return slices.Clone(resetRules[:]) }
-
 // ResetRuleOf finds the rule of a board, by its name as NVML gives it; an unknown
 // name is a board of its own.
 func ResetRuleOf(board string) ResetRule {

@@ -34,7 +34,7 @@ func TestResetRuleOf(t *testing.T) {
 // Each rule but the last can be met, names its source, and knows only scopes that
 // there are.
 func TestResetRules(t *testing.T) {
-	rules := ResetRules()
+	rules := resetRules
 	for i, r := range rules {
 		if r.Source == "" {
 			t.Errorf("%q has no source", r.Board)

@@ -20,9 +20,6 @@ const (
 	Release Action = "release"
 )
 
-// Actions gives those that can be limited by rate, in the order of a plan.
-func Actions() []Action { return []Action{Cordon, Drain, Reset, Reboot, Diag} }
-
 // Guard names who holds an action.
 type Guard string
 
@@ -41,9 +38,6 @@ const (
 	// Ramp: others of the group have just gone back to service.
 	Ramp Guard = "ramp"
 )
-
-// Guards gives all guards.
-func Guards() []Guard { return []Guard{Budget, Outbreak, Capacity, Quiet, Rate, Ramp} }
 
 // Hold is one guard's no, for the moment.
 type Hold struct {
