@@ -47,9 +47,10 @@ var rules = []rule{
 	{folder: "xidparse", may: []string{"xidparse"}, pure: true},
 	{folder: "ecc", pure: true},
 	{folder: "nvlink", pure: true},
-	{folder: "fault", may: []string{"xidparse", "ecc", "nvlink"}, pure: true},
+	{folder: "serving", pure: true},
+	{folder: "fault", may: []string{"xidparse", "ecc", "nvlink", "serving"}, pure: true},
 
-	{folder: "collector", may: []string{"collector", "fault", "xidparse", "ecc", "nvlink"}},
+	{folder: "collector", may: []string{"collector", "fault", "xidparse", "ecc", "nvlink", "serving"}},
 
 	{folder: "remediate", may: []string{"fault", "remediate/guard"}, pure: true},
 	{folder: "remediate/guard", may: []string{"fault"}, pure: true},
