@@ -25,6 +25,9 @@ func (j *Judge) neighbours(n Neighbours) {
 	j.reachDown()
 }
 
+// Heard is what the neighbours say at present, as it was told last.
+func (j *Judge) Heard() []nvlink.Summary { return j.domain }
+
 // Listens names the NVLink domain whose other nodes the judge wants to hear: while
 // a fault is open that only they can judge. It is empty for none.
 func (j *Judge) Listens() string {
@@ -152,6 +155,7 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 		return nil
 	case !e.Weighed && v.Action > Record:
 		v.hold()
+		v.Radius = min(v.Radius, Node) // the others may not all have spoken
 		return []string{fmt.Sprintf("the neighbours are given %v to say what they see", j.cfg.Correlate)}
 	case e.Class == LinksDown:
 		return nil // reachDown has said it

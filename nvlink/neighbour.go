@@ -25,6 +25,10 @@ type Summary struct {
 	Echoes int `json:"echoes,omitempty"`
 	// Training: its links or its fabric are not up, and are given their time.
 	Training bool `json:"training,omitempty"`
+	// Work names the workloads on its GPUs, as NAMESPACE/NAME, as many as fit into
+	// the text; MoreWork counts the others.
+	Work     []string `json:"work,omitempty"`
+	MoreWork int      `json:"moreWork,omitempty"`
 }
 
 // The bounds of a summary. A tray of a rack has 4 GPUs, a GPU 18 links.
@@ -35,10 +39,13 @@ const (
 	maxRoots      = 8
 	maxRootLength = 40 // "GPU-" and a UUID
 	maxEchoes     = 64
+	maxWork       = 16
+	maxWorkLength = 63 + 1 + 253 // a namespace and a name
+	maxMoreWork   = 1024
 )
 
-// quiet says whether the summary has nothing to say.
-func (s Summary) quiet() bool {
+// Quiet says whether the summary has nothing to say of the links.
+func (s Summary) Quiet() bool {
 	return !s.AllDown && !s.Training && s.Echoes == 0 && len(s.Down) == 0 && len(s.Roots) == 0
 }
 
@@ -46,20 +53,26 @@ func (s Summary) quiet() bool {
 func (s Summary) claims() bool { return s.AllDown || len(s.Roots) > 0 || len(s.Down) > 0 }
 
 // Text is the summary as it is published, never longer than SummaryLimit; empty
-// where there is nothing to say.
+// where there is nothing to say of the links.
 func (s Summary) Text() string {
-	if s.quiet() {
+	if s.Quiet() {
 		return ""
 	}
 	s.Roots = s.Roots[:min(len(s.Roots), maxRoots)]
 	if s.AllDown {
 		s.Down = nil // they are all of them
 	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // numbers and strings cannot fail
+	work, more := s.Work, s.MoreWork
+	for n := min(len(work), maxWork); ; n-- {
+		s.Work, s.MoreWork = work[:n], min(more+len(work)-n, maxMoreWork)
+		text, err := json.Marshal(s)
+		if err != nil {
+			panic(err) // numbers and strings cannot fail
+		}
+		if n == 0 || len(text) <= SummaryLimit {
+			return string(text)
+		}
 	}
-	return string(text)
 }
 
 // ParseSummary reads what a node publishes; the empty text is a healthy node's.
@@ -97,6 +110,15 @@ func (s Summary) strange() string {
 	if i := slices.IndexFunc(s.Roots, func(u string) bool { return !plain(u) }); i >= 0 {
 		return fmt.Sprintf("roots: %.60q is no GPU's name", s.Roots[i])
 	}
+	if len(s.Work) > maxWork {
+		return fmt.Sprintf("work: %d workloads, at most %d are believed", len(s.Work), maxWork)
+	}
+	if i := slices.IndexFunc(s.Work, func(w string) bool { return !workload(w) }); i >= 0 {
+		return fmt.Sprintf("work: %.60q is no workload's name", s.Work[i])
+	}
+	if s.MoreWork < 0 || s.MoreWork > maxMoreWork {
+		return fmt.Sprintf("moreWork: %d is not one of 0 to %d", s.MoreWork, maxMoreWork)
+	}
 	return ""
 }
 
@@ -106,6 +128,26 @@ func plain(name string) bool {
 		return !strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-:.", r)
 	}
 	return name != "" && len(name) <= maxRootLength && strings.IndexFunc(name, odd) < 0
+}
+
+// workload says whether a text can be a namespace and a name of Kubernetes'.
+func workload(name string) bool {
+	odd := func(r rune) bool { return !strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyz-./", r) }
+	return len(name) <= maxWorkLength && strings.Count(name, "/") == 1 && strings.IndexFunc(name, odd) < 0
+}
+
+// Afflicted names the trays whose links are not in order, and the workloads on them,
+// each once and sorted; more counts the workloads that did not fit into a summary,
+// where they may be the same on several.
+func Afflicted(all []Summary) (trays, workloads []string, more int) {
+	for _, s := range all {
+		if !s.Quiet() {
+			trays, workloads, more = append(trays, s.Node), append(workloads, s.Work...), more+s.MoreWork
+		}
+	}
+	slices.Sort(trays)
+	slices.Sort(workloads)
+	return slices.Compact(trays), slices.Compact(workloads), more
 }
 
 // DomainHash is the short name of a domain and its partition, which fits into a

@@ -2,6 +2,7 @@ package nvlink
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,10 @@ func TestSummaryText(t *testing.T) {
 		text    string
 	}{
 		{Summary{Node: "a"}, ""},
+		{Summary{Node: "a", Work: []string{"team/train"}}, ""},
+		{Summary{Node: "a", Echoes: 1, Work: []string{"serve/llm", "team/train"}}, `{"echoes":1,"work":["serve/llm","team/train"]}`},
+		{Summary{Node: "a", Echoes: 1, Work: []string{"a/" + strings.Repeat("b", 253), "c/" + strings.Repeat("d", 253)}}, `{"echoes":1,"work":["a/` + strings.Repeat("b", 253) + `"],"moreWork":1}`},
+		{Summary{Node: "a", Echoes: 1, Work: slices.Repeat([]string{"a/b"}, 20), MoreWork: 2}, `{"echoes":1,"work":["a/b"` + strings.Repeat(`,"a/b"`, 15) + `],"moreWork":6}`},
 		{Summary{Node: "a", Down: []int{4, 5}, Training: true}, `{"down":[4,5],"training":true}`},
 		{Summary{Node: "a", AllDown: true, Down: []int{0, 1}}, `{"allDown":true}`},
 		{Summary{Node: "a", Roots: []string{"GPU-1"}, Echoes: 3}, `{"roots":["GPU-1"],"echoes":3}`},
@@ -47,6 +52,10 @@ func TestSummaryOfAStranger(t *testing.T) {
 		{`{"roots":["` + strings.Repeat("x", 41) + `"]}`, "no GPU's name"},
 		{`{"roots":["a b"]}`, "no GPU's name"},
 		{`{"roots":["","","","","","","","",""]}`, "at most 8"},
+		{`{"work":["train"]}`, "no workload's name"},
+		{`{"work":["a/b\u001b"]}`, "no workload's name"},
+		{`{"work":["a/b` + strings.Repeat(`","a/b`, 16) + `"]}`, "at most 16"},
+		{`{"moreWork":-1}`, "moreWork: -1"},
 		{strings.Repeat(" ", SummaryLimit+1), "513 bytes"},
 	} {
 		got, err := ParseSummary("tray-3", tt.text)
@@ -56,6 +65,15 @@ func TestSummaryOfAStranger(t *testing.T) {
 	}
 	if s, err := ParseSummary("tray-3", `{"node":"tray-9","later":[1],"echoes":2}`); err != nil || s.Node != "tray-3" || s.Echoes != 2 {
 		t.Errorf("fields of a later version: %+v, %v", s, err)
+	}
+}
+
+// TestAfflicted: of all that is said, the trays in trouble and what works there.
+func TestAfflicted(t *testing.T) {
+	trays, workloads, more := Afflicted([]Summary{{Node: "c", AllDown: true, Work: []string{"b/b", "a/a"}, MoreWork: 2},
+		{Node: "b", Work: []string{"of/a-healthy-tray"}}, {Node: "a", Echoes: 1, Work: []string{"a/a"}}})
+	if !slices.Equal(trays, []string{"a", "c"}) || !slices.Equal(workloads, []string{"a/a", "b/b"}) || more != 2 {
+		t.Errorf("%q, %q, %d more", trays, workloads, more)
 	}
 }
 
@@ -71,7 +89,7 @@ func TestDomainHash(t *testing.T) {
 }
 
 func FuzzParseSummary(f *testing.F) {
-	f.Add(`{"down":[4,5],"allDown":true,"roots":["GPU-1"],"echoes":3,"training":true}`)
+	f.Add(`{"down":[4,5],"allDown":true,"roots":["GPU-1"],"echoes":3,"training":true,"work":["a/b"],"moreWork":3}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := ParseSummary("a", text)
 		if err != nil {

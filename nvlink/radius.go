@@ -64,8 +64,6 @@ type Reach struct {
 	Root string
 	// Victim: this node only sees another's fault.
 	Victim bool
-	// Trays are the neighbours that bear a domain's fault out.
-	Trays []string
 	// Sure is false where the domain would have to bear it out and does not.
 	Sure bool
 	Why  string

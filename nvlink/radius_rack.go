@@ -23,7 +23,7 @@ func (f Failure) switched(t Topology, heard []Summary) (Reach, bool) {
 	for _, wires := range fallen.Down {
 		for _, w := range wires {
 			if alike := saying(heard, lacks(w.Link)); most(alike, heard) {
-				return ofDomain(fmt.Sprintf("link %d went down", w.Link), alike), true
+				return ofDomain(fmt.Sprintf("link %d went down", w.Link)), true
 			}
 		}
 	}
@@ -79,14 +79,14 @@ func echoed(t Topology, heard []Summary, seen string) Reach {
 	for _, s := range heard {
 		for _, link := range s.Down {
 			if alike := saying(heard, lacks(link)); most(alike, heard) && len(alike) > 1 {
-				r = ofDomain(fmt.Sprintf("%s: link %d", seen, link), alike)
+				r = ofDomain(fmt.Sprintf("%s: link %d", seen, link))
 				r.Victim = true
 				return r
 			}
 		}
 	}
 	claim := saying(heard, Summary.claims)
-	silent := saying(heard, Summary.quiet)
+	silent := saying(heard, Summary.Quiet)
 	switch {
 	case len(heard) == 0:
 		r.Why = seen + "; no neighbour is heard, the domain is unknown"
@@ -110,7 +110,7 @@ func allDown(t Topology, gpus []Address, heard []Summary) Reach {
 	case len(heard) == 0:
 		r.Sure, r.Why = false, r.Why+"; no neighbour is heard, the domain is unknown"
 	case most(alike, heard):
-		return ofDomain("no GPU of the node has NVLink", alike)
+		return ofDomain("no GPU of the node has NVLink")
 	default:
 		r.whileTraining(heard)
 	}
@@ -130,7 +130,7 @@ func (f Failure) oneSwitch(t Topology, gpus []Address, links []int, heard []Summ
 		r.Sure, r.Why = false, r.Why+": likely a switch of the rack; no neighbour is heard, the domain is unknown"
 	case most(alike, heard):
 		ends := r.Ends
-		r = ofDomain(r.Why, alike)
+		r = ofDomain(r.Why)
 		r.Ends = ends
 	default:
 		r.GPUs, r.Why = gpus, r.Why+" of this tray, and not on most neighbours"
@@ -140,9 +140,9 @@ func (f Failure) oneSwitch(t Topology, gpus []Address, links []int, heard []Summ
 }
 
 // ofDomain is a fault of a switch, or of the whole rack.
-func ofDomain(why string, alike []string) Reach {
-	return Reach{Extent: ExtentDomain, Sure: true, Trays: alike,
-		Why: why + ", and so it is on neighbours: a switch of the rack, or all of it (" + strings.Join(alike, ", ") + ")"}
+func ofDomain(why string) Reach {
+	return Reach{Extent: ExtentDomain, Sure: true,
+		Why: why + ", and so it is on most neighbours: a switch of the rack, or all of it"}
 }
 
 // whileTraining takes the certainty from what is down while most of the domain is

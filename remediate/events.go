@@ -66,15 +66,6 @@ func (p *Plan) announce(now time.Time, e Event) {
 	}
 }
 
-// domain tells a fault of the whole NVLink domain, once for all of its nodes: every
-// agent tells it, and the first is heard.
-func (p *Plan) domain(now time.Time, before, v fault.Verdict) {
-	if v.Radius == fault.Domain && before.Radius != fault.Domain && v.Action == fault.Hold && p.sources.Domain != "" {
-		p.announce(now, Event{Key: "domain/" + string(v.Class), Shared: "nvlink-domain/" + p.sources.Domain, Type: "Warning",
-			Reason: "NVLinkDomainFault", Message: fmt.Sprintf("%s of NVLink domain %s: %s; no node is cordoned for it", v.Class, p.sources.Domain, v.Reason)})
-	}
-}
-
 // application tells a program's own fault, once; the node is healthy.
 func (p *Plan) application(now time.Time, v fault.Verdict) {
 	if !v.Closed && v.Root == "" {

@@ -30,6 +30,12 @@ type Sources struct {
 	// it tells that of its links; both are empty for nothing.
 	Domain  string `json:"domain,omitempty"`
 	Summary string `json:"summary,omitempty"`
+	// Trays are the nodes of the domain that say of themselves that their links are
+	// not in order, our own too; Workloads what works on those, and MoreWork how many
+	// more workloads they did not name.
+	Trays     []string `json:"trays,omitempty"`
+	Workloads []string `json:"workloads,omitempty"`
+	MoreWork  int      `json:"moreWork,omitempty"`
 	// Store is why nothing can be written down, with the remedy; empty when it
 	// can. Nothing destructive is then asked for, or begun.
 	Store string `json:"store,omitempty"`

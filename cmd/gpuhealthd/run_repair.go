@@ -30,6 +30,6 @@ func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest
 	if err != nil {
 		return err
 	}
-	opts.Doers, opts.Occupant, opts.Reset = tools.Doers, tools.Occupant, tools.Reset
+	opts.Doers, opts.Occupant, opts.Reset, opts.Workloads = tools.Doers, tools.Occupant, tools.Reset, tools.Workloads
 	return nil
 }

@@ -58,6 +58,8 @@ type Options struct {
 	Watcher Watcher
 	// Neighbours hears the other nodes of the NVLink domain; nil where nobody can.
 	Neighbours Domain
+	// Workloads names what works on the node's GPUs; nil where nobody can tell.
+	Workloads func(context.Context) ([]string, error)
 	// Managed says whether a fabric manager runs on the node; nil where nobody can
 	// tell.
 	Managed func() (bool, error)
@@ -97,6 +99,8 @@ type Agent struct {
 	look   *looker
 	listen *listener
 	guard  *guardian
+	// racked are the rounds of a node in an NVLink domain.
+	racked []*rounds
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -118,6 +122,9 @@ func New(opts Options) (*Agent, error) {
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	a.listen = newListener(opts, c)
 	a.guard = newGuardian(opts, c)
+	if opts.Workloads != nil {
+		a.racked = append(a.racked, newRounds(c, workEvery, workLimit, a.works))
+	}
 	c.hearing = a.hearing
 	c.publish = func(w wishes) {
 		a.apply.want(w.node)
@@ -126,6 +133,9 @@ func New(opts Options) (*Agent, error) {
 		a.do.want(w.deed)
 		a.listen.want(w.domain)
 		a.guard.want(w.asks, w.leave)
+		for _, r := range a.racked {
+			r.want(w.racked)
+		}
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -169,6 +179,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.do.run(ctx) })
 	wg.Go(func() { a.look.run(ctx) })
 	wg.Go(func() { a.listen.run(ctx) })
+	for _, r := range a.racked {
+		wg.Go(func() { r.run(ctx) })
+	}
 	if a.opts.Group != nil {
 		wg.Go(func() { a.guard.run(ctx) })
 	}

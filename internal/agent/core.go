@@ -69,6 +69,8 @@ type wishes struct {
 	since   time.Time
 	// domain is the NVLink domain whose nodes are to be heard, empty for none.
 	domain string
+	// racked says that the node is in an NVLink domain.
+	racked bool
 	asks   []guard.Ask
 	leave  *remediate.Leave
 }
@@ -144,6 +146,10 @@ type core struct {
 	links atomic.Pointer[[]nvlink.GPUReport]
 	// odd are the neighbours whose summary is none, and why.
 	odd map[string]string
+	// work is what works on the GPUs, nil before that is known; noWork is why it could
+	// not be seen last.
+	work   []string
+	noWork string
 	// alarm rings when the judge's next window ends, which is due.
 	alarm *time.Timer
 	due   time.Time
@@ -256,6 +262,8 @@ func (c *core) take(now time.Time, m message) {
 		c.witness.outcome(now, deed, m.outcome)
 		c.ended(now, m.outcome)
 		c.diagnosed(now, deed, m.outcome)
+	case worked:
+		c.busy(m)
 	case spoken:
 		c.spoke(now, m)
 	case told:
@@ -314,13 +322,14 @@ func (c *core) strike(events []remediate.Event) {
 // settle writes down what has changed, and only then has it carried out.
 func (c *core) settle(now time.Time) {
 	c.sources.Deaf, c.sources.Links = c.deaf(now), c.judge.Links()
-	c.sources.Domain, c.sources.Summary = nvlink.DomainHash(c.judge.Domain()), c.judge.Summary().Text()
+	c.sources.Domain, c.sources.Summary = nvlink.DomainHash(c.judge.Domain()), c.speaks().Text()
+	c.afflicted(c.judge.Heard())
 	c.window(now)
 	c.write(now)
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(),
+		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "",
 			asks: c.plan.Asks(), leave: c.plan.Leave()}
 		w.watches, w.since = c.plan.Watches(now)
 		c.publish(w)

@@ -109,6 +109,8 @@ func (c *core) spoke(now time.Time, m spoken) {
 		heard = append(heard, s)
 	}
 	c.odd = odd
+	c.afflicted(heard)
+	c.plan.Sources(now, c.sources)
 	c.step(now, fault.Neighbours{Heard: heard})
 }
 

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -48,6 +49,8 @@ type Tools struct {
 	Doers    map[remediate.StepKind]agent.Doer
 	Occupant agent.Occupant
 	Reset    agent.ResetScope
+	// Workloads names what works on the GPUs; nil where there are no pods.
+	Workloads func(context.Context) ([]string, error)
 }
 
 // parts are what the tools are made of.
@@ -70,7 +73,11 @@ func New(o Options) (Tools, error) {
 	if err != nil {
 		return Tools{}, fmt.Errorf("mode repair: %w", err)
 	}
-	return Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed}}, nil
+	tools := Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed}}
+	if p.pods != nil {
+		tools.Workloads = p.pods.Workloads
+	}
+	return tools, nil
 }
 
 // connect prepares the clients of the API server.

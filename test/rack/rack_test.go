@@ -28,8 +28,10 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
+	"github.com/gpuhealthd/gpuhealthd/test/kubelet"
 	"github.com/gpuhealthd/gpuhealthd/test/kubetest"
 )
 
@@ -147,6 +149,10 @@ func (r *rack) start(number int) *tray {
 		r.t.Fatal(err)
 	}
 	t.driver = newDriver(t)
+	work, err := pods.New(pods.Options{Node: t.node, Config: r.account, Socket: t.work(number), Resources: pods.DefaultResources()})
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	log := slog.New(t.verdicts)
 	options := kube.Options{Name: t.node, Config: r.account, Log: log, Observe: t.requests.observe}
 	own, err := kube.New(options)
@@ -162,7 +168,7 @@ func (r *rack) start(number int) *tray {
 		Policy:   remediate.Policy{Mode: remediate.Contain, Probation: time.Minute},
 		Judge:    fault.Config{CleanPolls: 3, Fresh: time.Second, Correlate: fault.DefaultCorrelate},
 		Kernel:   kernlog.Config{Path: t.sim.KmsgPath(), BootIDPath: t.sim.BootIDPath()},
-		Actuator: own, Watcher: own, Neighbours: domain, Driver: t.driver,
+		Actuator: own, Watcher: own, Neighbours: domain, Driver: t.driver, Workloads: work.Workloads,
 		StatePath: filepath.Join(dir, "state.db"), Grace: time.Minute,
 	})
 	if err != nil {
@@ -174,6 +180,15 @@ func (r *rack) start(number int) *tray {
 	t.stop = sync.OnceFunc(func() { cancel(); <-done })
 	r.t.Cleanup(t.stop)
 	return t
+}
+
+// work gives the tray's GPUs to pods of two workloads, one of which is all trays', and
+// says where its kubelet tells that.
+func (t *tray) work(number int) (socket string) {
+	k := kubelet.Start(t.t)
+	k.Give("team", fmt.Sprintf("train-%d-x7k2p", number), "nvidia.com/gpu", t.gpus[0].UUID, t.gpus[1].UUID)
+	k.Give("serve", fmt.Sprintf("llm-%c", 'a'+number), "nvidia.com/gpu", t.gpus[2].UUID)
+	return k.Socket
 }
 
 // hear writes a line of the driver about one GPU into the tray's kernel log.

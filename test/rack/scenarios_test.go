@@ -1,6 +1,7 @@
 package rack
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestOneSwitchTray(t *testing.T) {
 	all := []*tray{r.start(1), r.start(2), r.start(3)}
 	healthy(all...)
 	for _, name := range r.play(trays - len(all)) {
-		r.says(name, nvlink.Summary{Down: []int{9}, Roots: []string{"GPU-1", "GPU-2", "GPU-3", "GPU-4"}})
+		r.says(name, nvlink.Summary{Down: []int{9}, Roots: []string{"GPU-1", "GPU-2", "GPU-3", "GPU-4"}, Work: []string{"team/train"}})
 	}
 	for _, t := range all {
 		for gpu := range 4 {
@@ -82,7 +83,7 @@ func TestOneSwitchTray(t *testing.T) {
 		if cordoned(n) || !says(remediate.Suspect)(n) || condition(n) != corev1.ConditionFalse {
 			t.Errorf("%s: cordoned %v, labels %v, %+v", n.Name, cordoned(n), n.Labels, n.Status.Conditions)
 		}
-		tray.verdict(xid149, "switch-played-14")
+		tray.verdict(xid149, "so it is on most neighbours")
 	}
 	about := func() (events []eventsv1.Event) {
 		list, err := r.admin.EventsV1().Events(metav1.NamespaceDefault).List(t.Context(), metav1.ListOptions{})
@@ -100,8 +101,22 @@ func TestOneSwitchTray(t *testing.T) {
 	for _, tray := range all {
 		daemontest.Await(t, "every agent has told", func() bool { return tray.agent.Status().Waiting == 0 })
 	}
-	if events := about(); len(events) != 1 || !strings.Contains(events[0].Note, "switch-played-00") {
-		t.Errorf("%d events of the domain: %+v", len(events), events)
+	events := about()
+	if len(events) != 1 {
+		t.Fatalf("%d events of the domain: %+v", len(events), events)
+	}
+	for i := range trays - len(all) {
+		if name := fmt.Sprintf("switch-played-%02d", i); !strings.Contains(events[0].Note, name) {
+			t.Errorf("it does not name %s: %s", name, events[0].Note)
+		}
+	}
+	for _, tray := range all {
+		if !strings.Contains(events[0].Note, tray.node) {
+			t.Errorf("it does not name %s: %s", tray.node, events[0].Note)
+		}
+	}
+	if want := "Workloads on them: serve/llm-b, serve/llm-c, serve/llm-d, team/train."; !strings.HasSuffix(events[0].Note, want) {
+		t.Errorf("it does not end with %q: %s", want, events[0].Note)
 	}
 	for _, tray := range all {
 		if cordoned(r.node(tray.node)) {
