@@ -4,12 +4,15 @@ package deploy
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
 
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/test/golden"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -98,6 +101,36 @@ func TestDaemonSetDependsOnNoOperator(t *testing.T) {
 	}
 	if !slices.Contains(pod.Tolerations, corev1.Toleration{Operator: corev1.TolerationOpExists}) {
 		t.Errorf("does not tolerate every taint: %v", pod.Tolerations)
+	}
+}
+
+// TestThePodSeesWhichServicesRun: a fabric manager that was stopped, or died in a
+// container, is in no log. The pod has the host's processes to read, and no more.
+func TestThePodSeesWhichServicesRun(t *testing.T) {
+	var set appsv1.DaemonSet
+	find(t, read(t, manifest), "DaemonSet", "gpuhealthd", &set)
+	pod := set.Spec.Template.Spec
+	if pod.HostPID || pod.HostNetwork || pod.HostIPC {
+		t.Error("the pod joins a namespace of the host")
+	}
+	hosts := map[string]string{}
+	for _, v := range pod.Volumes {
+		if v.HostPath != nil {
+			hosts[v.Name] = v.HostPath.Path
+		}
+	}
+	mounted := map[string]string{}
+	for _, m := range pod.Containers[0].VolumeMounts {
+		if m.ReadOnly {
+			mounted[m.MountPath] = hosts[m.Name]
+		}
+	}
+	at := slices.IndexFunc(pod.Containers[0].Env, func(e corev1.EnvVar) bool { return e.Name == "HOST_PROC" })
+	if at < 0 || mounted[pod.Containers[0].Env[at].Value] != "/proc" {
+		t.Errorf("HOST_PROC is not where the host's /proc is: %v", mounted)
+	}
+	if folder := filepath.Dir(config.Default().Repair.Drain.KubeletSocket); mounted[folder] != folder {
+		t.Errorf("the kubelet cannot be asked which pods were given GPUs: %v", mounted)
 	}
 }
 

@@ -97,7 +97,7 @@ const (
 	CureCalm
 	// CureSteady: the state has been good for the rule's Quiet time, by polls.
 	CureSteady
-	// CureRuns: the service was started again.
+	// CureRuns: the service works again, or is not used any more.
 	CureRuns
 	// CureQuiet: nothing more of it for the rule's Quiet time.
 	CureQuiet
@@ -111,7 +111,7 @@ var cureTexts = [...]string{
 	"no row is pending any more",
 	"it has worked without a storm",
 	"the state is good",
-	"the service was started again",
+	"the service works again, or is not used any more",
 	"it stays quiet",
 }
 

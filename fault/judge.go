@@ -91,8 +91,7 @@ type Judge struct {
 	root   string
 	// managed says that a fabric manager was seen at work on this node.
 	managed bool
-	// imexDead says that IMEX has failed, and was not started again.
-	imexDead bool
+	imex    imex
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -182,6 +181,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.neighbours(f)
 	case Manager:
 		j.manager(now, f)
+	case IMEX:
+		j.imexSeen(now, f)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}

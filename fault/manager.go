@@ -26,7 +26,7 @@ func (j *Judge) manager(now time.Time, m Manager) {
 		if e != nil && !e.Anew && e.Cured.IsZero() {
 			j.managerBack(now, e)
 		}
-	case j.managed && !j.switchless && j.ownSwitches():
+	case j.managed && !j.switchless && j.OwnSwitches():
 		e = j.shown(now, xidparse.PCI{}, FabricManagerDead)
 		e.Anew = false
 		e.explain("no nv-fabricmanager among the processes")
@@ -41,7 +41,7 @@ func (j *Judge) managerBack(now time.Time, e *episode) {
 	for pci := range j.devices {
 		wentOn = wentOn || completed(j.fabricOf(pci))
 	}
-	if e.Anew = wentOn && !e.Rebooted && j.ownSwitches(); !e.Anew {
+	if e.Anew = wentOn && !e.Rebooted && j.OwnSwitches(); !e.Anew {
 		e.Cured = now
 	}
 }
@@ -61,9 +61,9 @@ func (j *Judge) fabricOf(pci xidparse.PCI) *nvlink.Fabric {
 	return nil
 }
 
-// ownSwitches says whether the node is known to have the switches that a fabric
+// OwnSwitches says whether the node is known to have the switches that a fabric
 // manager of its own sets up.
-func (j *Judge) ownSwitches() bool {
+func (j *Judge) OwnSwitches() bool {
 	t := j.shape()
 	return !t.MultiNode() && (t.OneBaseboard || len(t.Baseboards) > 0)
 }
@@ -74,7 +74,7 @@ func (j *Judge) refineManager(e *episode, v *Verdict) []string {
 	if e.Class != FabricManagerDead {
 		return nil
 	}
-	if !j.ownSwitches() {
+	if !j.OwnSwitches() {
 		v.hold()
 		return []string{"no NVSwitch of the node's own is known"}
 	}

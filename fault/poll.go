@@ -25,7 +25,7 @@ func (j *Judge) booted(now time.Time, id string) {
 			d.Links.retrain(now)
 			d.Links.last, d.Links.down = nil, nil
 		}
-		j.imexDead = false
+		j.imex = imex{}
 	}
 	j.boot = id
 }
@@ -68,7 +68,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 		}
 	}
 	j.nvlinks(now, inv)
-	j.lending(now, inv)
+	j.lending(now)
 	j.links = j.sumLinks()
 	j.bus(now, inv, listed)
 	for _, e := range j.open {

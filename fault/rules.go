@@ -105,7 +105,7 @@ var rules = []Rule{
 		Radius: Node, Action: Hold, Cure: CureAnswers},
 	{Class: FabricManagerDead, Title: "the fabric manager does not run", Hardware: true,
 		Radius: Baseboard, Action: Cordon, Drain: DrainWhenIdle, Diag: 2, Cure: CureRuns},
-	{Class: IMEXDown, Title: "IMEX does not run, and programs use the NVLink domain", Hardware: true,
+	{Class: IMEXDown, Title: "IMEX is out of order, and programs use the NVLink domain", Hardware: true,
 		Radius: Node, Action: Hold, Cure: CureRuns},
 	{Class: LinksDown, Title: "NVLinks are down", Hardware: true, Lags: true,
 		Radius: GPU, Action: Cordon, Later: Diag, Drain: DrainWhenIdle, Diag: 2, Cure: CureSteady, Quiet: steadyFor,

@@ -115,3 +115,28 @@ func setJobs(g *GPUState, n int) bool {
 	g.Processes = &n
 	return true
 }
+
+// looked reads what a look at IMEX finds.
+func (s *stage) looked(n int, text string) (m IMEX) {
+	for _, word := range strings.Fields(text) {
+		yes, no := true, false
+		users, isUsers := strings.CutPrefix(word, "users:")
+		switch count, err := strconv.Atoi(users); {
+		case isUsers && err == nil:
+			m.Users = &count
+		case word == "runs":
+			m.Runs = &yes
+		case word == "gone":
+			m.Runs = &no
+		case word == "ready":
+			m.State = nvlink.IMEXReady
+		case word == "waiting":
+			m.State = nvlink.IMEXNotReady
+		case word == "dcgm":
+			m.Witness = "DCGM"
+		default:
+			s.t.Fatalf("line %d: nothing that a look at IMEX finds: %q", n, word)
+		}
+	}
+	return m
+}

@@ -53,6 +53,7 @@ import (
 //	+1s   says                    prints what the node tells the domain, and
 //	                              whether it listens
 //	+0s   manager yes|no          whether a fabric manager is among the processes
+//	+0s   imex [runs|gone] [ready|waiting] [users:N] [dcgm]   a look at IMEX
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
 	golden.Each(t, "testdata/*.txt", play)
@@ -164,6 +165,8 @@ func (s *stage) do(n int, word, text string) {
 		fmt.Fprintf(&s.out, "+%-8v says %q, listens to %q\n", s.now.Sub(s.start), s.judge.Summary().Text(), s.judge.Listens())
 	case "manager":
 		s.step(Observation{Fact: Manager{Runs: text == "yes"}})
+	case "imex":
+		s.step(Observation{Fact: s.looked(n, text)})
 	case "nvlink":
 		s.wired = s.wiring(n, text)
 	case "hung":

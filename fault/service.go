@@ -13,7 +13,7 @@ import (
 // judged by what they lead to.
 func (j *Judge) service(now time.Time, ev services.Event) {
 	if ev.Unit == services.IMEX {
-		j.imex(now, ev)
+		j.imexService(now, ev)
 	}
 	if ev.Unit != services.FabricManager {
 		return

@@ -21,15 +21,15 @@ type snapshot struct {
 	Links LinkState `json:",omitempty"`
 	// Reported is who is wired to whom, as the node said last.
 	Reported *nvlink.Topology `json:",omitempty"`
-	// Heard, Root, Managed and IMEXDead are as in Judge.
-	Heard    []neighbour `json:",omitempty"`
-	Root     string      `json:",omitempty"`
-	Managed  bool        `json:",omitempty"`
-	IMEXDead bool        `json:",omitempty"`
-	Open     []*episode
-	Said     []Verdict
-	Past     []pastEntry
-	Devices  []deviceEntry
+	// Heard, Root, Managed and IMEX are as in Judge.
+	Heard   []neighbour `json:",omitempty"`
+	Root    string      `json:",omitempty"`
+	Managed bool        `json:",omitempty"`
+	IMEX    imex        `json:",omitzero"`
+	Open    []*episode
+	Said    []Verdict
+	Past    []pastEntry
+	Devices []deviceEntry
 }
 
 type pastEntry struct {
@@ -50,7 +50,7 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEXDead: j.imexDead}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEX: j.imex}
 	for _, n := range j.domain {
 		s.Heard = append(s.Heard, neighbour{n.Node, n})
 	}
@@ -84,7 +84,7 @@ func Restore(cfg Config, data []byte) (*Judge, error) {
 	}
 	j := New(cfg)
 	j.boot, j.serial, j.driver, j.switchless, j.reported = s.Boot, s.Serial, s.Driver, s.Switchless, s.Reported
-	j.links, j.root, j.managed, j.imexDead = s.Links, s.Root, s.Managed, s.IMEXDead
+	j.links, j.root, j.managed, j.imex = s.Links, s.Root, s.Managed, s.IMEX
 	for _, n := range s.Heard {
 		n.Summary.Node = n.Name
 		j.domain = append(j.domain, n.Summary)

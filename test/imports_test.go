@@ -36,6 +36,7 @@ var rules = []rule{
 	{folder: "internal/agent", may: []string{everything}},
 	{folder: "internal/config", may: []string{"diag", "collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
 	{folder: "internal/repair", may: []string{"diag", "collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
+	{folder: "internal/imex", may: []string{"fault", "nvlink", "remediate/command", "remediate/holders", "remediate/host"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},
 	{folder: "internal/check", may: []string{"fault", "remediate", "collector/inventory", "collector/kernlog", "collector/nvml", "internal/agent", "internal/replay"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},

@@ -26,7 +26,6 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
-	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -101,6 +100,7 @@ func buildInfo() prometheus.Collector {
 // once it runs.
 func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func() *agent.Agent) (agent.Options, error) {
 	cfg.Node, _ = nodeName(cfg.Node) // empty where it cannot be known
+	cfg.Repair.Proc = hostProc(cfg.Repair.Proc)
 	opts := agent.Options{
 		Log: log, Metrics: metrics,
 		Policy: cfg.Policy(),
@@ -120,12 +120,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 	} else {
 		opts.Driver = nvml.New(nvmlConfig(cfg))
 	}
-	opts.Managed = func() (bool, error) {
-		if err := host.Sees(cfg.Repair.Proc); err != nil {
-			return false, err
-		}
-		return host.FabricManager(cfg.Repair.Proc)
-	}
+	nvlinkServices(&opts, cfg)
 	if cfg.NVML.Enabled && cfg.NVML.BusPath != "" {
 		opts.Bus = func() ([]pci.Device, error) { return pci.Scan(cfg.NVML.BusPath) }
 		opts.Slots = slots(log)

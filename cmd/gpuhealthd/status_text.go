@@ -27,6 +27,8 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	if d := s.DCGM; d.Enabled {
 		fmt.Fprintf(out, "DCGM      %s\n", works(style, d.Absent, "a second opinion, engine "+d.Version))
 	}
+	unseen(out, "fabric manager", s.Services.FabricManager, style)
+	unseen(out, "IMEX", s.Services.IMEX, style)
 	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
 	if s.Evidence != "" {
 		fmt.Fprintf(out, "Evidence  %s\n", style.Bad(replay.Printable(s.Evidence)))
@@ -56,6 +58,13 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		fmt.Fprintf(out, "\nIncidents that are over: %d, the last one %s, %s.\n", n, last.Verdict.Class, ago(s.At, last.Ended))
 	}
 	return out.Flush()
+}
+
+// unseen says why a service cannot be seen.
+func unseen(out io.Writer, service, why string, style replay.Style) {
+	if why != "" {
+		fmt.Fprintf(out, "Services  %s: %s\n", service, style.Bad(replay.Printable("unknown: "+why)))
+	}
 }
 
 // kernelLines says how the kernel is heard, and from when to when it was not.

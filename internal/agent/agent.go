@@ -63,6 +63,8 @@ type Options struct {
 	// Managed says whether a fabric manager runs on the node; nil where nobody can
 	// tell.
 	Managed func() (bool, error)
+	// IMEX looks at IMEX; nil where nobody can. An error says why a part is unknown.
+	IMEX func(context.Context) (fault.IMEX, error)
 	// Doers do the plan's deeds; of a kind that is missing nobody here does any.
 	Doers map[remediate.StepKind]Doer
 	// Occupant tells who holds GPUs; nil where the plan never has to know.
@@ -99,8 +101,8 @@ type Agent struct {
 	look   *looker
 	listen *listener
 	guard  *guardian
-	// racked are the rounds of a node in an NVLink domain.
-	racked []*rounds
+	// work and imex are the looks at what works on the GPUs and at IMEX.
+	work, imex *rounds
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -122,9 +124,7 @@ func New(opts Options) (*Agent, error) {
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	a.listen = newListener(opts, c)
 	a.guard = newGuardian(opts, c)
-	if opts.Workloads != nil {
-		a.racked = append(a.racked, newRounds(c, workEvery, workLimit, a.works))
-	}
+	a.work, a.imex = newRounds(c, workEvery, workLimit, a.works), newRounds(c, imexEvery, imexLimit, a.lends)
 	c.hearing = a.hearing
 	c.publish = func(w wishes) {
 		a.apply.want(w.node)
@@ -133,9 +133,8 @@ func New(opts Options) (*Agent, error) {
 		a.do.want(w.deed)
 		a.listen.want(w.domain)
 		a.guard.want(w.asks, w.leave)
-		for _, r := range a.racked {
-			r.want(w.racked)
-		}
+		a.work.want(w.racked && opts.Workloads != nil)
+		a.imex.want(w.lends && opts.IMEX != nil)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -179,9 +178,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.do.run(ctx) })
 	wg.Go(func() { a.look.run(ctx) })
 	wg.Go(func() { a.listen.run(ctx) })
-	for _, r := range a.racked {
-		wg.Go(func() { r.run(ctx) })
-	}
+	wg.Go(func() { a.work.run(ctx) })
+	wg.Go(func() { a.imex.run(ctx) })
 	if a.opts.Group != nil {
 		wg.Go(func() { a.guard.run(ctx) })
 	}

@@ -71,8 +71,10 @@ type wishes struct {
 	domain string
 	// racked says that the node is in an NVLink domain.
 	racked bool
-	asks   []guard.Ask
-	leave  *remediate.Leave
+	// lends says that IMEX may be in use.
+	lends bool
+	asks  []guard.Ask
+	leave *remediate.Leave
 }
 
 // core owns the judge and the plan.
@@ -153,6 +155,8 @@ type core struct {
 	// alarm rings when the judge's next window ends, which is due.
 	alarm *time.Timer
 	due   time.Time
+	// unseen is what cannot be seen of the services of NVLink.
+	unseen ServicesStatus
 	// managedAt is when it was last looked whether a fabric manager runs.
 	managedAt time.Time
 	// survey is what was seen of the group last, nil where it was not asked.
@@ -264,6 +268,8 @@ func (c *core) take(now time.Time, m message) {
 		c.diagnosed(now, deed, m.outcome)
 	case worked:
 		c.busy(m)
+	case lent:
+		c.imex(now, m)
 	case spoken:
 		c.spoke(now, m)
 	case told:
@@ -329,7 +335,7 @@ func (c *core) settle(now time.Time) {
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
-		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "",
+		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
 			asks: c.plan.Asks(), leave: c.plan.Leave()}
 		w.watches, w.since = c.plan.Watches(now)
 		c.publish(w)

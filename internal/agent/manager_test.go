@@ -24,9 +24,15 @@ func TestAFabricManagerThatDies(t *testing.T) {
 		if got := incidents(s); len(got) > 0 {
 			t.Fatalf("unseen: %q", got)
 		}
+		if why := s.Status().Services.FabricManager; why != unseen.Error() {
+			t.Errorf("unseen: the status says %q", why)
+		}
 		runs, unseen = false, nil
 		s.polls(int(time.Minute/period), linkedBy(fine))
 		i := s.Status().Incidents
+		if why := s.Status().Services.FabricManager; why != "" {
+			t.Errorf("seen: the status says %q", why)
+		}
 		if len(i) != 1 || i[0].Verdict.Class != fault.FabricManagerDead || i[0].Verdict.Radius != fault.Baseboard || !s.world.cordoned() {
 			t.Errorf("after a minute: %+v, cordoned %v", i, s.world.cordoned())
 		}

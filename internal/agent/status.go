@@ -30,6 +30,8 @@ type Status struct {
 	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
 	DCGM      EngineStatus    `json:"dcgm"`
+	// Services is what cannot be seen of the services of NVLink.
+	Services ServicesStatus `json:"services,omitzero"`
 	// Offered is what the device plugin makes of the GPUs.
 	Offered remediate.Offered `json:"offered,omitzero"`
 	// Store is why nothing can be written down; empty when it can.
@@ -47,6 +49,13 @@ type Status struct {
 	Capacity string `json:"capacity,omitempty"`
 	// Waiting counts the events that have not been told yet.
 	Waiting int `json:"waiting"`
+}
+
+// ServicesStatus says why the services of NVLink cannot be seen, or not in full; empty
+// where they are, or nobody looks: at IMEX only while it may be in use.
+type ServicesStatus struct {
+	FabricManager string `json:"fabricManager,omitempty"`
+	IMEX          string `json:"imex,omitempty"`
 }
 
 // DriverStatus says how the driver is asked.
@@ -92,6 +101,7 @@ func (c *core) show() {
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
 			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
+	s.Services = c.unseen
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {

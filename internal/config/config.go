@@ -24,6 +24,7 @@ type Config struct {
 	Modes      map[string]remediate.Mode `yaml:"modes"`
 	KernelLog  KernelLog                 `yaml:"kernelLog"`
 	OtherLogs  OtherLogs                 `yaml:"otherLogs"`
+	IMEX       IMEX                      `yaml:"imex"`
 	NVML       NVML                      `yaml:"nvml"`
 	DCGM       DCGM                      `yaml:"dcgm"`
 	Contain    Contain                   `yaml:"contain"`
@@ -163,6 +164,7 @@ func Default() Config {
 		KernelLog: KernelLog{Source: kernlog.Auto, Path: kernlog.DefaultPath, BootIDPath: kernlog.DefaultBootIDPath,
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
+		IMEX:       defaultIMEX(),
 		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LinkSwitches: LinkNames{}},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},

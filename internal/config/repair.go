@@ -19,8 +19,8 @@ type Repair struct {
 	Diag   Diag   `yaml:"diag"`
 	// Host is put before every program of the host; empty is the host itself.
 	Host []string `yaml:"host"`
-	// Proc is the host's process file system, Dev where its processes have the device
-	// files.
+	// Proc is the host's process file system, empty for $HOST_PROC and then /proc;
+	// Dev where its processes have the device files.
 	Proc string `yaml:"proc"`
 	Dev  string `yaml:"dev"`
 	// Services are processes, by name, that have GPUs open and are no work; where
@@ -93,7 +93,7 @@ func defaultRepair() Repair {
 			Program: "nvidia-smi", PauseOperands: true},
 		Reboot: Reboot{Mode: p.Reboot.Mode, Command: []string{"systemctl", "reboot"}, Deadline: Duration(p.Reboot.Deadline)},
 		Diag:   defaultDiag(),
-		Host:   []string{}, Proc: "/proc", Dev: "/dev",
+		Host:   []string{}, Dev: "/dev",
 		Services: []string{"nvidia-persiste", "nv-hostengine", "nv-fabricmanage", "nvidia-imex", "dcgm-exporter", "nvidia-smi", "dcgmi", "nvvs"},
 		Settle:   Duration(p.Settle), Memory: Duration(p.Memory),
 		Unreachable: Duration(p.Unreachable), Remind: Duration(p.Remind),
@@ -141,7 +141,7 @@ func (r Repair) check(c *Config) []finding {
 		{"repair.drain.command", d.Mode == remediate.MeansCommand && len(d.Command) == 0, "empty, and repair.drain.mode is command"},
 		{"repair.drain.atDeadline", !among(d.AtDeadline, remediate.Wait, remediate.Force), fmt.Sprintf("%q is not wait or force", d.AtDeadline)},
 		{"repair.drain.kubeletSocket", !filepath.IsAbs(d.KubeletSocket), fmt.Sprintf("%q is not an absolute path", d.KubeletSocket)},
-		{"repair.proc", !filepath.IsAbs(r.Proc), fmt.Sprintf("%q is not an absolute path", r.Proc)},
+		{"repair.proc", r.Proc != "" && !filepath.IsAbs(r.Proc), fmt.Sprintf("%q is not an absolute path", r.Proc)},
 		{"repair.dev", !filepath.IsAbs(r.Dev), fmt.Sprintf("%q is not an absolute path", r.Dev)},
 		{"repair.drain.deadline", tooShort(d.Deadline), tells(d.Deadline)},
 		{"repair.reset.mode", !agents(x.Mode), fmt.Sprintf("%q is not off, command, annotation or resource", x.Mode)},

@@ -79,7 +79,7 @@ func (s *scan) open(folder string) (gpus []string, files int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if gpu, ok := s.table.gpu(file); ok {
+		if gpu, ok := s.names(file); ok {
 			gpus = append(gpus, gpu)
 		}
 	}

@@ -78,7 +78,8 @@ func (f Found) Holders(pod func(uid string) string) (all []remediate.Holder) {
 // scan is one look.
 type scan struct {
 	Options
-	table  table
+	// names tells by an open file what is held.
+	names  func(file string) (name string, ok bool)
 	hidden []error
 }
 
@@ -88,7 +89,12 @@ func Scan(options Options) Found {
 	if err != nil {
 		return Found{Unknown: err.Error()}
 	}
-	s := scan{Options: options, table: table}
+	s := scan{Options: options, names: table.gpu}
+	return s.all()
+}
+
+// all looks at every process.
+func (s *scan) all() Found {
 	pids, err := s.pids()
 	if err != nil {
 		return Found{Unknown: err.Error()}

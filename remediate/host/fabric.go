@@ -8,8 +8,11 @@ import (
 	"strings"
 )
 
-// fabricManager is its process's name, which the kernel cuts at 15 bytes.
-const fabricManager = "nv-fabricmanage"
+// The names of processes, which the kernel cuts at 15 bytes.
+const (
+	fabricManager = "nv-fabricmanage"
+	imex          = "nvidia-imex"
+)
 
 // Sees says whether a proc file system shows the host's processes, and not a pod's
 // own alone: only the host has a kthreadd.
@@ -26,17 +29,22 @@ func Sees(proc string) error {
 
 // FabricManager says whether a fabric manager runs, by the processes that a proc
 // file system shows. In a pod it must be the host's.
-func FabricManager(proc string) (bool, error) {
+func FabricManager(proc string) (bool, error) { return runs(proc, fabricManager) }
+
+// IMEX says the same of a daemon of IMEX, the host's or a pod's.
+func IMEX(proc string) (bool, error) { return runs(proc, imex) }
+
+func runs(proc, process string) (bool, error) {
 	names, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "comm"))
 	if err == nil && len(names) == 0 {
 		err = fmt.Errorf("%s lists no process", proc)
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the fabric manager: %w", err)
+		return false, fmt.Errorf("look for %s: %w", process, err)
 	}
 	for _, name := range names {
 		// A process that is gone by now is none.
-		if text, err := os.ReadFile(name); err == nil && strings.TrimSpace(string(text)) == fabricManager {
+		if text, err := os.ReadFile(name); err == nil && strings.TrimSpace(string(text)) == process {
 			return true, nil
 		}
 	}

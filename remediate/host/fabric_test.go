@@ -26,6 +26,14 @@ func TestFabricManager(t *testing.T) {
 	if err := Sees(proc); err != nil {
 		t.Error(err)
 	}
+	process("811", "nvidia-imex-ctl")
+	if runs, err := IMEX(proc); err != nil || runs {
+		t.Errorf("the tool is taken for the daemon of IMEX: %v, %v", runs, err)
+	}
+	process("813", "nvidia-imex")
+	if runs, err := IMEX(proc); err != nil || !runs {
+		t.Errorf("IMEX runs: %v, %v", runs, err)
+	}
 	process("812", "nv-fabricmanage")
 	if runs, err := FabricManager(proc); err != nil || !runs {
 		t.Errorf("runs: %v, %v", runs, err)
