@@ -30,7 +30,7 @@ func TestIMEXIsLookedAtWhileItMayBeInUse(t *testing.T) {
 		}
 		one := 1
 		working := func(g *nvml.GPU) { g.Use.Processes = &one }
-		s.polls(int(time.Minute/period), tray, working)
+		s.polls(int(50*time.Second/period), tray, working)
 		if why := s.Status().Services.IMEX; looks != 1 || why != unseen.Error() || len(incidents(s)) > 0 {
 			t.Errorf("%d looks; the status says %q; %v", looks, why, incidents(s))
 		}
