@@ -34,5 +34,9 @@ const (
 	FieldTensorActive   = 1004
 	FieldMemoryActive   = 1005
 
+	// FieldIMEXDaemon is the state of the node's IMEX daemon, alike on every GPU: 5 is
+	// ready, below 0 is that it could not be asked.
+	FieldIMEXDaemon = 1503
+
 	FieldRecoveryAction = 1523 // NVML's field 230 by another number
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
 	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
 // Engine asks DCGM; nil where nobody does.
@@ -45,6 +46,9 @@ type opinion struct {
 var healthClasses = map[int]fault.Class{
 	4: fault.XID48, 6: fault.RemapPending, 7: fault.RemapFailed, 8: fault.RemapFailed, 83: fault.RemapPending, 80: fault.RemapFailed, 118: fault.SRAMThreshold,
 	125: fault.RecoveryAction, 126: fault.RecoveryAction, 127: fault.RecoveryAction, 128: fault.RecoveryAction,
+	// Its own limits on errors of NVLinks. That one is down, and how the fabric is, the
+	// driver tells, with the time that training takes.
+	13: fault.NVLinkDegrading, 70: fault.NVLinkDegrading, 71: fault.NVLinkDegrading, 119: fault.NVLinkDegrading, 121: fault.NVLinkDegrading,
 }
 
 var systemClasses = map[string]fault.Class{"thermal": fault.Thermal, "power": fault.PowerBrake, "pcie": fault.PCIeDegraded}
@@ -69,6 +73,7 @@ func (c *core) consult(now time.Time, r dcgm.Report) {
 		c.opines(why)
 	case dcgm.KindHealth:
 		c.hold(now, &c.health, healthOpinions(*r.Health))
+		c.unjudged(*r.Health)
 	case dcgm.KindValues:
 		if len(r.Values.GPUs) > 0 { // a call that did not return has
 			c.opines("")
@@ -79,6 +84,7 @@ func (c *core) consult(now time.Time, r dcgm.Report) {
 		for _, g := range r.Values.GPUs {
 			c.dcgmXID(g)
 		}
+		c.dcgmIMEX(now, r.Values.GPUs)
 	case dcgm.KindViolation:
 		v := r.Violation
 		c.log.Info("DCGM tells a violation", "condition", v.Condition, "value", v.Value, "gpu", v.UUID, "at", v.At)
@@ -106,6 +112,7 @@ func (c *core) engineAway(now time.Time, why string) {
 	c.opines(why)
 	c.hold(now, &c.health, nil)
 	c.hold(now, &c.values, nil)
+	c.dcgmIMEX(now, nil)
 }
 
 // hold tells the judge what is new among DCGM's opinions, and what is gone.
@@ -135,15 +142,29 @@ func (c *core) hold(now time.Time, had *opinions, texts map[opinion]string) {
 func healthOpinions(h dcgm.Health) map[opinion]string {
 	found := map[opinion]string{}
 	for _, i := range h.Incidents {
-		class, ok := healthClasses[i.Code]
-		if !ok {
-			class, ok = systemClasses[i.System]
-		}
-		if ok && !i.Sticky && i.UUID != "" {
+		if class, ok := healthClass(i); ok && !i.Sticky && i.UUID != "" {
 			found[opinion{i.UUID, class}] = fmt.Sprintf("the health check of its %s finds %d, %s", i.System, i.Code, i.Result)
 		}
 	}
 	return found
+}
+
+func healthClass(i dcgm.Incident) (class fault.Class, ok bool) {
+	if class, ok = healthClasses[i.Code]; !ok {
+		class, ok = systemClasses[i.System]
+	}
+	return class, ok
+}
+
+// unjudged tells what a health check finds of which no opinion is made: of a switch, of
+// the fabric, of IMEX.
+func (c *core) unjudged(h dcgm.Health) {
+	for _, i := range h.Incidents {
+		if _, ok := healthClass(i); ok && i.UUID != "" || i.Sticky {
+			continue
+		}
+		c.log.Info("DCGM's health check finds", "system", i.System, "code", i.Code, "result", i.Result, "of", fmt.Sprintf("%s %d", i.Group, i.ID), "gpu", i.UUID)
+	}
 }
 
 func valueOpinions(v dcgm.Values) map[opinion]string {
@@ -174,6 +195,21 @@ func (c *core) dcgmXID(g dcgm.GPU) {
 	if g.XID != nil && g.XID.At.After(c.began) {
 		c.log.Info("DCGM tells an XID", "code", g.XID.Code, "gpu", g.UUID)
 	}
+}
+
+// dcgmIMEX tells the judge what the engine says of IMEX, on a node of an NVLink domain.
+// No GPU is an engine that does not say.
+func (c *core) dcgmIMEX(now time.Time, gpus []dcgm.GPU) {
+	if c.sources.Domain == "" {
+		return
+	}
+	m := fault.IMEX{Witness: "DCGM"}
+	for _, g := range gpus {
+		if number, ok := g.Fields[dcgm.FieldIMEXDaemon]; ok {
+			m.State = nvlink.IMEXNumber(int(number))
+		}
+	}
+	c.step(now, m)
 }
 
 func sorted[V any](m map[opinion]V) []opinion {

@@ -16,7 +16,7 @@ static const struct field {
 	{391, DCGM_FT_INT64, 0},  {393, DCGM_FT_INT64, 0},  {394, DCGM_FT_INT64, 0},	  {395, DCGM_FT_INT64, 0},
 	{396, DCGM_FT_INT64, 0},  {409, DCGM_FT_INT64, 0},  {1001, DCGM_FT_DOUBLE, 0.5},  {1002, DCGM_FT_DOUBLE, 0.25},
 	{1004, DCGM_FT_DOUBLE, 0}, {1005, DCGM_FT_DOUBLE, 0}, {1215, DCGM_FT_INT64, 0},	  {1217, DCGM_FT_INT64, 0},
-	{1523, DCGM_FT_INT64, 0},
+	{1503, DCGM_FT_INT64, 5}, {1523, DCGM_FT_INT64, 0},
 };
 
 #define FIELDS (sizeof fields / sizeof *fields)

@@ -13,6 +13,7 @@ func TestValues(t *testing.T) {
 	n := newNode(t)
 	must(t, n.DCGM().Field("2", dcgm.FieldSingleBitVolatile, "9600000000"))
 	must(t, n.Remap("4", "pending"))
+	must(t, n.DCGM().Field("0", dcgm.FieldIMEXDaemon, "-3"))
 	v := start(t, n).values(anyValues)
 	if len(v.GPUs) != 8 || v.Dropped != 0 {
 		t.Fatalf("%+v, want 8 GPUs", v)
@@ -30,6 +31,9 @@ func TestValues(t *testing.T) {
 	}
 	if n := v.GPUs[2].Fields[dcgm.FieldSingleBitVolatile]; n != 9.6e9 {
 		t.Errorf("%v ECC errors, want all of them: above the blanks of 32 bits are counts", n)
+	}
+	if v.GPUs[0].Fields[dcgm.FieldIMEXDaemon] != -3 || v.GPUs[1].Fields[dcgm.FieldIMEXDaemon] != 5 {
+		t.Errorf("IMEX: %v and %v", v.GPUs[0].Fields, v.GPUs[1].Fields)
 	}
 	if v.GPUs[4].Fields[dcgm.FieldRemapPending] != 1 {
 		t.Errorf("%+v, want a pending remap", v.GPUs[4])

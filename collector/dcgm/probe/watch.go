@@ -32,6 +32,7 @@ func (cfg Config) plan() []watch {
 			dcgm.FieldNVLinkFlitErrors,
 		}},
 		{name: "recovery", fields: []driver.Short{dcgm.FieldRecoveryAction}, optional: true},
+		{name: "imex", fields: []driver.Short{dcgm.FieldIMEXDaemon}, optional: true},
 	}
 	if cfg.Profiling {
 		list = append(list, watch{name: "profiling", fields: []driver.Short{
