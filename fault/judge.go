@@ -37,6 +37,9 @@ type Config struct {
 	// Switches is what the site calls the switch that a link of each number leads
 	// to; nobody else knows.
 	Switches map[int]string
+	// Links say from when on the trend of an NVLink is worth a warning; what is zero is
+	// the default.
+	Links nvlink.Limits
 	// Correlate is how long the neighbours in an NVLink domain are given to say what
 	// they see of a fault before anybody is blamed for it; 0 where none can be heard.
 	Correlate time.Duration

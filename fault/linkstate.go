@@ -91,7 +91,7 @@ func completed(f *nvlink.Fabric) bool { return f != nil && f.State == nvlink.Fab
 
 // follow takes the counters into the trends, and names the links whose trend is
 // worth a warning.
-func (l *links) follow(now time.Time) (warned []string) {
+func (l *links) follow(now time.Time, limits nvlink.Limits) (warned []string) {
 	if l.Trends == nil {
 		l.Trends = trends{}
 	}
@@ -102,7 +102,7 @@ func (l *links) follow(now time.Time) (warned []string) {
 			l.Trends[link.Index] = t
 		}
 		t.Add(now, link.Counters, !l.state.Training(now))
-		if why := t.Warning(now); why != "" {
+		if why := t.Warning(now, limits); why != "" {
 			warned = append(warned, fmt.Sprintf("link %d: %s", link.Index, why))
 		}
 	}

@@ -99,7 +99,7 @@ func (j *Judge) linkState(now time.Time, g GPUState) {
 	if l.state.Read(now, len(l.down) == 0) {
 		j.shown(now, g.PCI, LinksDown)
 	}
-	if warned := l.follow(now); len(warned) > 0 {
+	if warned := l.follow(now, j.cfg.Links); len(warned) > 0 {
 		e := j.shown(now, g.PCI, NVLinkDegrading)
 		e.Detail = []string{linkNumbers(warned)}
 		e.Evidence = warned[:min(len(warned), evidenceLines)]

@@ -15,14 +15,8 @@ const (
 	// trendDay is how far back "a day" looks.
 	trendDay = 24 * time.Hour
 
-	// warnPerDay recoveries in a day, or warnPerWindow in the window, are worth a
-	// warning: that link had a hundred a day. A failed one always is.
-	warnPerDay, warnPerWindow = 10, 25
-
-	// warnBER is the rate of bit errors behind the error correction from which on
-	// a link is named. At 1e-12 a link of 50 GB/s lets an error through every few
-	// seconds. growBER is as much when the rate has grown growFold within a window.
-	warnBER, growBER, growFold = 1e-12, 1e-14, 100
+	// noBER is a rate too small to be kept.
+	noBER = 1e-16
 )
 
 // Trend follows one link over days. It keeps only steps in which something
@@ -51,7 +45,7 @@ func (t *Trend) Add(now time.Time, c Counters, count bool) {
 	recoveries, failed := c.Retrained(), value(c.RecoveryFailed)
 	more, moreFailed := since(t.Last, recoveries), since(t.LastFailed, failed)
 	ber := 0.0
-	if c.EffectiveBER != nil && *c.EffectiveBER >= growBER/growFold {
+	if c.EffectiveBER != nil && *c.EffectiveBER >= noBER {
 		ber = *c.EffectiveBER
 	}
 	if count && !t.Read.IsZero() && (more > 0 || moreFailed > 0 || ber > 0) {
@@ -108,20 +102,21 @@ func (t Trend) BER() (first, last float64) {
 func (t Trend) Quiet() bool { return len(t.Steps) == 0 }
 
 // Warning says why the link should be looked at; empty when it need not.
-func (t Trend) Warning(now time.Time) string {
+func (t Trend) Warning(now time.Time, limits Limits) string {
+	l := limits.orDefault()
 	all, failed := t.Recovered(now.Add(-TrendWindow))
 	day, _ := t.Recovered(now.Add(-trendDay))
 	first, last := t.BER()
 	switch {
 	case failed > 0:
 		return fmt.Sprintf("%s in 5 days, %d of them failed", times(all), failed)
-	case day >= warnPerDay:
+	case day >= l.PerDay:
 		return times(day) + " in a day"
-	case all >= warnPerWindow:
+	case all >= l.PerWindow:
 		return times(all) + " in 5 days"
-	case last >= warnBER:
+	case last >= l.BER:
 		return fmt.Sprintf("bit error rate %.0e behind the error correction", last)
-	case last >= growBER && last >= growFold*first:
+	case last >= l.BER/growFold && last >= growFold*first:
 		return fmt.Sprintf("bit error rate grew from %.0e to %.0e", first, last)
 	}
 	return ""

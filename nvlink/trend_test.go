@@ -41,10 +41,40 @@ func TestTrend(t *testing.T) {
 	} {
 		var trend Trend
 		now := feed(&trend, start, tt.hours, tt.read)
-		got := trend.Warning(now)
+		got := trend.Warning(now, Limits{})
 		if !strings.HasPrefix(got, tt.warn) || (tt.warn == "") != (got == "") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.warn)
 		}
+	}
+}
+
+// TestTheLinkThatIsKnownIsToldDaysAhead: 505 recoveries in five days, evenly. The
+// defaults name it within three hours; limits of a site's own hold in their place.
+func TestTheLinkThatIsKnownIsToldDaysAhead(t *testing.T) {
+	start := time.Unix(1.8e9, 0)
+	first := func(l Limits) (hours int) {
+		var trend Trend
+		for h := range 120 {
+			now := start.Add(time.Duration(h) * time.Hour)
+			trend.Add(now, recoveries(h*505/120), true)
+			if trend.Warning(now, l) != "" {
+				return h
+			}
+		}
+		return -1
+	}
+	for _, tt := range []struct {
+		limits Limits
+		hours  int
+	}{{Limits{}, 3}, {Limits{PerDay: 50}, 6}, {Limits{PerDay: 1000, PerWindow: 500}, 119}, {Limits{PerDay: 1000, PerWindow: 1000}, -1}} {
+		if got := first(tt.limits); got != tt.hours {
+			t.Errorf("%+v: told after %d hours, want %d", tt.limits, got, tt.hours)
+		}
+	}
+	var trend Trend
+	now := feed(&trend, start, 12, func(int) Counters { return rate(5e-13) })
+	if trend.Warning(now, Limits{BER: 1e-13}) == "" {
+		t.Error("a rate above the site's own limit is not told")
 	}
 }
 
@@ -54,7 +84,7 @@ func TestTrendFailedRecovery(t *testing.T) {
 	trend.Add(start, Counters{Recovered: &ok, RecoveryFailed: &failed}, true)
 	failed = 1
 	trend.Add(start.Add(time.Hour), Counters{Recovered: &ok, RecoveryFailed: &failed}, true)
-	if got := trend.Warning(start.Add(time.Hour)); got != "1 recovery in 5 days, 1 of them failed" {
+	if got := trend.Warning(start.Add(time.Hour), Limits{}); got != "1 recovery in 5 days, 1 of them failed" {
 		t.Errorf("%q", got)
 	}
 }

@@ -105,6 +105,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		Log: log, Metrics: metrics,
 		Policy: cfg.Policy(),
 		Judge: fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches,
+			Links:      cfg.NVML.LinkTrend.Limits(),
 			SwitchActs: cfg.Contain.RackSwitch == config.RackCordon},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,

@@ -89,6 +89,8 @@ type NVML struct {
 	// LinkSwitches is what the site calls the switch that an NVLink of each
 	// number leads to.
 	LinkSwitches LinkNames `yaml:"linkSwitches"`
+	// LinkTrend says from when on an NVLink that gets worse is told.
+	LinkTrend LinkTrend `yaml:"linkTrend"`
 }
 
 // DCGM says whether and how a DCGM engine is asked for a second opinion.
@@ -165,7 +167,7 @@ func Default() Config {
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
 		IMEX:       defaultIMEX(),
-		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LinkSwitches: LinkNames{}},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LinkSwitches: LinkNames{}, LinkTrend: defaultLinkTrend()},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},
 		Repair:     defaultRepair(),

@@ -50,6 +50,8 @@ func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
 		{"relative path", "state:\n  path: state.db\n", `c.yaml:2: state.path: "state.db" is not an absolute path`},
 		{"an IMEX tool that may hang a look", "imex: {deadline: 1m}\n", "c.yaml:1: imex.deadline: 1m0s is not from 100ms to 15s"},
 		{"an IMEX tool without a name", "imex: {command: ['', -q]}\n", "c.yaml:1: imex.command: its first word is empty"},
+		{"no recovery at all", "nvml: {linkTrend: {perDay: 0}}\n", "c.yaml:1: nvml.linkTrend.perDay: 0 is less than 1"},
+		{"a rate that is none", "nvml: {linkTrend: {bitErrorRate: 1}}\n", "c.yaml:1: nvml.linkTrend.bitErrorRate: 1 is not between 0 and 1"},
 		{"zero polls", "contain: {cleanPolls: 0}\n", "c.yaml:1: contain.cleanPolls: 0 is less than 1"},
 		{"no port", "http:\n  listen: localhost\n", `c.yaml:2: http.listen: "localhost" is not host:port with a port from 0 to 65535`},
 		{"a port too high", "http:\n  listen: :99999\n", `c.yaml:2: http.listen: ":99999" is not host:port with a port from 0 to 65535`},
