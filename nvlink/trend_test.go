@@ -66,7 +66,7 @@ func TestTheLinkThatIsKnownIsToldDaysAhead(t *testing.T) {
 	for _, tt := range []struct {
 		limits Limits
 		hours  int
-	}{{Limits{}, 3}, {Limits{PerDay: 50}, 6}, {Limits{PerDay: 1000, PerWindow: 500}, 119}, {Limits{PerDay: 1000, PerWindow: 1000}, -1}} {
+	}{{Limits{}, 3}, {Limits{PerDay: 50}, 6}, {Limits{PerDay: 1000, PerWindow: 400}, 96}, {Limits{PerDay: 1000, PerWindow: 1000}, -1}} {
 		if got := first(tt.limits); got != tt.hours {
 			t.Errorf("%+v: told after %d hours, want %d", tt.limits, got, tt.hours)
 		}
