@@ -43,8 +43,14 @@ type Daemon struct {
 // its periods are as short as a test wants them, its actuator is the log.
 func (p *Programs) New(t testing.TB) *Daemon {
 	t.Helper()
+	return p.NewOn(t, "hgx-h100")
+}
+
+// NewOn is New on a node of another profile.
+func (p *Programs) NewOn(t testing.TB, profile string) *Daemon {
+	t.Helper()
 	dir := t.TempDir()
-	sim, err := node.New(filepath.Join(dir, "node"), "hgx-h100")
+	sim, err := node.New(filepath.Join(dir, "node"), profile)
 	if err != nil {
 		t.Fatal(err)
 	}
