@@ -30,40 +30,38 @@ type Look struct {
 	Deadline time.Duration
 }
 
-// See looks once. An error says why a part of the answer is unknown.
+// See looks once. An error says why a part of the answer is unknown. Who uses IMEX is
+// looked for only where something is wrong with it: that reads the open files of every
+// process.
 func (l Look) See(ctx context.Context) (seen fault.IMEX, err error) {
-	if err = l.processes(&seen); seen.Users != nil && *seen.Users == 0 {
-		return seen, err // nobody is there to miss it
-	}
-	if len(l.Command) == 0 {
-		return seen, err
-	}
-	state, failed := l.ask(ctx)
-	seen.State = state
-	return seen, errors.Join(err, failed)
-}
-
-func (l Look) processes(seen *fault.IMEX) error {
 	if err := host.Sees(l.Proc); err != nil {
-		return err
+		state, failed := l.ask(ctx)
+		seen.State = state
+		return seen, errors.Join(err, failed)
 	}
 	runs, err := host.IMEX(l.Proc)
 	if err != nil {
-		return err
+		return seen, err
 	}
-	seen.Runs = &runs
+	if seen.Runs = &runs; runs {
+		if seen.State, err = l.ask(ctx); seen.State != nvlink.IMEXNotReady {
+			return seen, err
+		}
+	}
 	found := holders.Channels(holders.Options{Proc: l.Proc, Dev: l.Dev})
-	users := len(found.Processes)
-	if found.Unknown == "" || users > 0 {
+	if users := len(found.Processes); found.Unknown == "" || users > 0 {
 		seen.Users = &users
-		return nil
+		return seen, nil
 	}
-	return fmt.Errorf("look who uses IMEX: %s", found.Unknown)
+	return seen, fmt.Errorf("look who uses IMEX: %s", found.Unknown)
 }
 
 // ask asks the host's daemon. One that does not answer is unknown: pods may run
 // others.
 func (l Look) ask(ctx context.Context) (nvlink.IMEXState, error) {
+	if len(l.Command) == 0 {
+		return nvlink.IMEXUnknown, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.Deadline)
 	defer cancel()
 	r, err := command.Run(ctx, l.Command, nil)

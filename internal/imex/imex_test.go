@@ -17,11 +17,11 @@ import (
 
 // node is a host's process file system and device folder of our own, with kthreadd.
 type node struct {
-	t    *testing.T
+	t    testing.TB
 	look Look
 }
 
-func newNode(t *testing.T) *node {
+func newNode(t testing.TB) *node {
 	n := &node{t: t, look: Look{Proc: filepath.Join(t.TempDir(), "proc"), Dev: "/dev", Deadline: 5 * time.Second}}
 	n.process(2, "kthreadd")
 	return n
@@ -55,16 +55,17 @@ func TestSee(t *testing.T) {
 		process map[string]string
 		command []string
 		runs    bool
-		users   int
+		users   int // -1 is not looked for
 		state   nvlink.IMEXState
 		says    string
 	}{
 		{name: "idle", process: map[string]string{"python3": "/dev/nvidia0"}, command: shell("echo asked for nothing")},
-		{name: "in use", process: map[string]string{"nvidia-imex": "", "python3": channel}, command: shell("echo READY"), runs: true, users: 1, state: nvlink.IMEXReady},
+		{name: "in use", process: map[string]string{"nvidia-imex": "", "python3": channel}, command: shell("echo READY"), runs: true, users: -1, state: nvlink.IMEXReady},
 		{name: "waits", process: map[string]string{"nvidia-imex": "", "python3": channel}, command: shell("echo WAITING_FOR_PEERS; exit 1"), runs: true, users: 1, state: nvlink.IMEXNotReady},
-		{name: "a pod's, and none of the host", process: map[string]string{"nvidia-imex": "", "python3": channel}, command: shell("echo UNAVAILABLE; exit 1"), runs: true, users: 1, says: "exit status 1"},
-		{name: "no such program", process: map[string]string{"python3": channel}, command: []string{"/nonexistent/nvidia-imex-ctl"}, users: 1, says: "/nonexistent/nvidia-imex-ctl"},
-		{name: "nobody is asked", process: map[string]string{"nvidia-imex": "", "python3": channel}, runs: true, users: 1},
+		{name: "a pod's, and none of the host", process: map[string]string{"nvidia-imex": "", "python3": channel}, command: shell("echo UNAVAILABLE; exit 1"), runs: true, users: -1, says: "exit status 1"},
+		{name: "no such program", process: map[string]string{"nvidia-imex": ""}, command: []string{"/nonexistent/nvidia-imex-ctl"}, runs: true, users: -1, says: "/nonexistent/nvidia-imex-ctl"},
+		{name: "nobody is asked", process: map[string]string{"nvidia-imex": "", "python3": channel}, runs: true, users: -1},
+		{name: "gone", process: map[string]string{"python3": channel}, command: shell("echo READY"), users: 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := newNode(t)
@@ -76,8 +77,12 @@ func TestSee(t *testing.T) {
 			if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("error %v, want %q", err, tt.says)
 			}
-			if seen.Runs == nil || *seen.Runs != tt.runs || seen.Users == nil || *seen.Users != tt.users || seen.State != tt.state {
-				t.Errorf("%+v", seen)
+			users := -1
+			if seen.Users != nil {
+				users = *seen.Users
+			}
+			if seen.Runs == nil || *seen.Runs != tt.runs || users != tt.users || seen.State != tt.state {
+				t.Errorf("%+v, %d users", seen, users)
 			}
 		})
 	}
@@ -97,10 +102,10 @@ func TestTheToolHangs(t *testing.T) {
 		t.Skip("no sleep on this machine")
 	}
 	n := newNode(t)
-	n.process(100, "python3", channel)
+	n.process(100, "nvidia-imex")
 	n.look.Command, n.look.Deadline = []string{"sleep", "1000"}, 50*time.Millisecond
 	seen, err := n.look.See(t.Context())
-	if !errors.Is(err, context.DeadlineExceeded) || seen.State != nvlink.IMEXUnknown || seen.Users == nil {
+	if !errors.Is(err, context.DeadlineExceeded) || seen.State != nvlink.IMEXUnknown || seen.Runs == nil {
 		t.Errorf("%+v, %v", seen, err)
 	}
 }

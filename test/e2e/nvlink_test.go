@@ -27,8 +27,8 @@ func hostOf(t *testing.T, d *daemontest.Daemon) hostProc {
 	return h
 }
 
-// runs adds a process that has files open.
-func (h hostProc) runs(pid int, name string, files ...string) {
+// runs adds a process.
+func (h hostProc) runs(pid int, name string) {
 	h.t.Helper()
 	folder := filepath.Join(h.dir, strconv.Itoa(pid))
 	must := func(err error) {
@@ -36,12 +36,8 @@ func (h hostProc) runs(pid int, name string, files ...string) {
 			h.t.Fatal(err)
 		}
 	}
-	must(os.MkdirAll(filepath.Join(folder, "fd"), 0o755))
+	must(os.MkdirAll(folder, 0o755))
 	must(os.WriteFile(filepath.Join(folder, "comm"), []byte(name+"\n"), 0o644))
-	must(os.WriteFile(filepath.Join(folder, "cgroup"), []byte("0::/\n"), 0o644))
-	for fd, file := range append([]string{"/dev/null"}, files...) {
-		must(os.Symlink(file, filepath.Join(folder, "fd", strconv.Itoa(fd))))
-	}
 }
 
 // TestAFabricManagerThatDies is found by the host's processes, on a node that has its
@@ -68,7 +64,9 @@ func TestAFabricManagerThatCannotBeSeen(t *testing.T) {
 	d := programs.New(t)
 	d.StartReady()
 	d.AwaitLog("only the journal tells", "see the host's processes in")
-	daemontest.Await(t, "the status says so", func() bool { return strings.Contains(d.StatusText(), "Services  fabric manager: unknown: see the host's processes") })
+	daemontest.Await(t, "the status says so", func() bool {
+		return strings.Contains(d.StatusText(), "Services  fabric manager: unknown: see the host's processes")
+	})
 }
 
 // TestATrayOfARack: what its GPUs tell is drawn; IMEX is asked while programs use it,
@@ -77,7 +75,7 @@ func TestAFabricManagerThatCannotBeSeen(t *testing.T) {
 func TestATrayOfARack(t *testing.T) {
 	t.Parallel()
 	d := programs.NewOn(t, "gb200-tray")
-	hostOf(t, d).runs(700, "python3", "/dev/nvidia-caps-imex-channels/channel0")
+	hostOf(t, d).runs(700, "nvidia-imex")
 	d.Config.IMEX = config.IMEX{Command: []string{"sleep", "1000"}, Deadline: config.Duration(200 * time.Millisecond)}
 	for i := range 4 {
 		d.Must(d.Sim.Work(d.GPU(i).UUID, 90))
