@@ -23,6 +23,9 @@ func diagnosisLines(out io.Writer, s agent.Status, style replay.Style) {
 	case d.Asking != nil:
 		fmt.Fprintf(out, "\nA diagnosis of level %d is asked for (%s), and waits until it is known that nobody holds the GPUs\n", d.Asking.Level, d.Asking.ID)
 	}
+	for _, h := range d.Held {
+		fmt.Fprintf(out, "\nHeld: %s\n", style.Bad(heldText(s, h)))
+	}
 	if d.Last == nil {
 		return
 	}

@@ -125,7 +125,7 @@ func New(opts Options) (*Agent, error) {
 		a.look.want(w.watches, w.since)
 		a.do.want(w.deed)
 		a.listen.want(w.domain)
-		a.guard.want(w.asks, w.leave)
+		a.guard.want(w.asks, w.leave, w.turn)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart

@@ -70,7 +70,8 @@ type wishes struct {
 	// domain is the NVLink domain whose nodes are to be heard, empty for none.
 	domain string
 	asks   []guard.Ask
-	leave  *remediate.Leave
+	// leave is the group's, turn that for a diagnosis by the clock.
+	leave, turn *remediate.Leave
 }
 
 // core owns the judge and the plan.
@@ -321,7 +322,7 @@ func (c *core) settle(now time.Time) {
 	c.show()
 	if c.plan.Ready() {
 		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(),
-			asks: c.plan.Asks(), leave: c.plan.Leave()}
+			asks: c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn()}
 		w.watches, w.since = c.plan.Watches(now)
 		c.publish(w)
 	}

@@ -20,6 +20,8 @@ type DiagnosisStatus struct {
 	Deed *remediate.Deed `json:"deed,omitempty"`
 	// Progress is what was told last of it.
 	Progress dcgmi.Progress `json:"progress,omitzero"`
+	// Held is what guards hold of the schedule.
+	Held []remediate.HeldAction `json:"held,omitempty"`
 	// Asking is asked for and has not ended, Answer what came of the last.
 	Asking *remediate.Asking `json:"asking,omitempty"`
 	Answer *remediate.Answer `json:"answer,omitempty"`
@@ -118,7 +120,7 @@ func (c *core) suspected(now time.Time, deed *remediate.Deed, o diag.Outcome) {
 // showDiagnosis is the part of the status.
 func (c *core) showDiagnosis() DiagnosisStatus {
 	s := c.diagnosis
-	s.Asking, s.Answer = c.plan.Asking(), c.plan.Answer()
+	s.Asking, s.Answer, s.Held = c.plan.Asking(), c.plan.Answer(), c.plan.ClockHeld()
 	if s.Answer == nil || s.Answer.Deed != c.answeredBy {
 		s.Answered = nil
 	}
