@@ -43,7 +43,7 @@ func full(by Guard, where string, busy []string, may int) *Hold {
 	if len(busy) > maxNamed {
 		names += ", …"
 	}
-	return &Hold{by, fmt.Sprintf("%s of %s diagnosed at present (%s), and %d may be", nodes(len(busy)), where, names, may), fmt.Sprintf("fewer than %d are", may)}
+	return &Hold{by, fmt.Sprintf("%s of %s being diagnosed (%s), and %d may be", nodes(len(busy)), where, names, may), fmt.Sprintf("fewer than %d are", may)}
 }
 
 // maxNamed bounds the nodes that a hold names.
