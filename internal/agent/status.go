@@ -102,6 +102,7 @@ func (c *core) show() {
 	counts := c.judge.Counts()
 	for n := range s.Incidents {
 		i := &s.Incidents[n]
+		i.Waits = c.plan.Waits(s.At, i.Verdict.ID)
 		i.Verdict.Count = max(i.Verdict.Count, counts[i.Verdict.ID])
 		if r, ok := diag.For(i.Verdict); ok && i.Asks(remediate.StepDiag) {
 			s.Diagnoses = append(s.Diagnoses, r)

@@ -268,3 +268,21 @@ func TestADiagnosisWithoutADaemon(t *testing.T) {
 		t.Errorf("exit status %d, want 0:\n%s", code, out)
 	}
 }
+
+// TestADiagnosisBesideADaemonElsewhere is refused at once: by whom, and how to ask.
+func TestADiagnosisBesideADaemonElsewhere(t *testing.T) {
+	t.Parallel()
+	c := diagnosing(t)
+	c.StartReady()
+	cmd := exec.Command(programs.Binary(t), "diag", "--config", c.ConfigPath()) // whose port the kernel chose
+	cmd.Env = append(os.Environ(), c.Env...)
+	text, _ := cmd.CombinedOutput() // its exit status is looked at
+	if code := cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit status %d, want 1", code)
+	}
+	for _, want := range []string{fmt.Sprintf("process %d,", c.PID()), c.Config.State.Path + " locked", "--url", "gpuhealthd.io/diag-request"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in: %s", want, text)
+		}
+	}
+}
