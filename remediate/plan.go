@@ -207,6 +207,12 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		p.tell(now, v, "Warning", "FaultDetected", told(v))
 	}
 	i.Level = max(i.Level, v.Diag)
+	if gpus, other := p.present(v.GPUs); v.Closed && v.Root == "" && other && p.tests(i) {
+		p.exchange(now, i, v, gpus)
+		p.share(now)
+		p.decide(now)
+		return
+	}
 	if v.Closed && v.Root == "" && (i.Over != nil || p.clearing(i)) {
 		p.await(now, i, v)
 		p.share(now)
