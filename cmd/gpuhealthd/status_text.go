@@ -28,6 +28,9 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		fmt.Fprintf(out, "DCGM      %s\n", works(style, d.Absent, "a second opinion, engine "+d.Version))
 	}
 	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
+	for _, m := range s.Missing {
+		fmt.Fprintf(out, "Program   %s\n", style.Bad(replay.Printable(m.Setting+": "+m.Why)))
+	}
 	if s.Evidence != "" {
 		fmt.Fprintf(out, "Evidence  %s\n", style.Bad(replay.Printable(s.Evidence)))
 	}

@@ -15,6 +15,7 @@ import (
 func waiting() agent.Status {
 	s := quarantined()
 	s.API, s.Diagnoses = nil, nil
+	s.Missing = []agent.MissingProgram{{Setting: "repair.diag.command", Why: `exec: "dcgmi": executable file not found in $PATH`}}
 	i := &s.Incidents[0]
 	i.Steps = []remediate.Step{
 		{Kind: remediate.StepDrain, Status: remediate.Overdue, Since: noon.Add(-3 * time.Minute)},

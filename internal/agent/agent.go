@@ -77,6 +77,9 @@ type Options struct {
 	Grace time.Duration
 	// Metrics counts what happens.
 	Metrics *Metrics
+	// Missing gives the programs that are named and cannot be run; nil where nobody
+	// looks.
+	Missing func() []MissingProgram
 	// Evidence keeps what incidents leave; nil keeps nothing.
 	Evidence Archive
 	// Version is the agent's, Name the Node's, Slots name the physical slots by what

@@ -34,6 +34,8 @@ type Status struct {
 	Offered remediate.Offered `json:"offered,omitzero"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
+	// Missing are the programs that the configuration names and that cannot be run.
+	Missing []MissingProgram `json:"missing,omitempty"`
 	// Evidence is why none can be written; empty when it can, or none is kept.
 	Evidence string `json:"evidence,omitempty"`
 	// Replacements are the parts that open incidents ask for.
@@ -79,6 +81,12 @@ func (d DriverStatus) Answers(uuid string) bool {
 	return d.Blind == "" && !d.Answered.IsZero() && !slices.ContainsFunc(d.Stuck, of) && !slices.ContainsFunc(d.Failing, of)
 }
 
+// MissingProgram is a program that cannot be run: the setting that names it, and why.
+type MissingProgram struct {
+	Setting string `json:"setting"`
+	Why     string `json:"why"`
+}
+
 // Trouble is an error and when it came last.
 type Trouble struct {
 	Error string    `json:"error"`
@@ -117,6 +125,9 @@ func (c *core) status() Status {
 	s.KernelLog = c.hearing()
 	s.API = c.trouble.Load()
 	c.progressing(&s.Diagnosis)
+	if c.opts.Missing != nil {
+		s.Missing = c.opts.Missing()
+	}
 	if c.witness != nil {
 		if why := c.witness.keep.trouble.Load(); why != nil {
 			s.Evidence = *why
