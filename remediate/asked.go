@@ -155,14 +155,7 @@ func (p *Plan) consider(now time.Time) {
 	if a == nil || a.Deed != "" || now.Before(a.Until) {
 		return
 	}
-	why := "another repair comes first"
-	switch hs := p.holders(a.GPUs); {
-	case len(hs) > 0:
-		why = "held by " + names(hs)
-	case !p.fresh(now, a.At):
-		why = "it is not known who holds the GPUs"
-	}
-	p.answerWith(now, Answer{Check: CheckNotRun, Text: why})
+	p.answerWith(now, Answer{Check: CheckNotRun, Text: p.askingFor(now)})
 }
 
 // answer takes in how the diagnosis ended that serves what was asked for.

@@ -35,6 +35,7 @@ func (p *Plan) Desired() Desired {
 		}
 	}
 	d.Diag, d.DiagAt = p.diagnosed()
+	d.Diagnosing = p.diagnosing()
 	d.Taken = p.state.Taken
 	if gpus, known := p.gpus(); known {
 		healthy := p.healthy(gpus)

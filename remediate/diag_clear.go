@@ -61,17 +61,3 @@ func (p *Plan) renew(now time.Time, i *Incident) {
 		i.mark(now, StepDiag, Planned)
 	}
 }
-
-// exchanged ends the incidents whose part was replaced and of which the judge has
-// nothing more to say.
-func (p *Plan) exchanged(now time.Time) {
-	for _, i := range slices.Clone(p.state.Open) {
-		other := func(d fault.Device) bool {
-			return d.UUID != "" && slices.ContainsFunc(p.sources.GPUs, func(g fault.Device) bool { return g.PCI == d.PCI && g.UUID != "" && g.UUID != d.UUID })
-		}
-		if i.Over != nil && i.Replacement != nil && slices.ContainsFunc(i.Verdict.GPUs, other) {
-			i.Replacement = nil
-			p.clear(now, i)
-		}
-	}
-}

@@ -28,6 +28,7 @@ func (p *Plan) diagOver(now time.Time, d *Deed, o Outcome) {
 			p.passed(now, i)
 		case check == CheckFailed:
 			p.condemned(now, i, hint)
+			i.because(StepDiag, why)
 		case check == CheckDoubtful:
 			p.withoutProof(now, i, why)
 		default:
@@ -106,6 +107,7 @@ func (p *Plan) unanswered(now time.Time, i *Incident, why string) {
 		return
 	}
 	i.mark(now, StepDiag, Planned)
+	i.because(StepDiag, why)
 	p.giveBack(now, i)
 	i.Pause = now.Add(p.policy.Unreachable)
 }
@@ -116,11 +118,13 @@ func (p *Plan) withoutProof(now time.Time, i *Incident, why string) {
 	switch {
 	case i.Replacement != nil:
 		i.mark(now, StepDiag, Fruitless)
+		i.because(StepDiag, why)
 	case p.policy.Diag.Unproven == DiagAccept:
 		p.tell(now, i.Verdict, "Warning", "DiagAccepted", fmt.Sprintf("no diagnosis says that %s is over, and by repair.diag.unproven that is accepted: %s (incident %s)", i.Verdict.Class, why, i.Verdict.ID))
 		p.passed(now, i)
 	default:
 		i.mark(now, StepDiag, Blocked)
+		i.because(StepDiag, why)
 		p.giveBack(now, i)
 		p.tell(now, i.Verdict, "Warning", "DiagUnproven", fmt.Sprintf("no diagnosis says that %s is over, and the node waits for a person: %s (incident %s)", i.Verdict.Class, why, i.Verdict.ID))
 	}

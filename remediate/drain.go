@@ -201,7 +201,9 @@ func (p *Plan) overdue(now time.Time, d *Deed, o Outcome) {
 	for _, i := range p.served(d) {
 		first = first || i.step(StepDrain).Tries == 1 || d.Force
 		i.Forceful = force && !d.Force
-		if i.mark(now, StepDrain, Overdue); i.Forceful {
+		i.mark(now, StepDrain, Overdue)
+		i.because(StepDrain, o.inTheWay())
+		if i.Forceful {
 			i.mark(now, StepDrain, Planned)
 		}
 		if d.Force && p.rung(now, i) == StepReset {

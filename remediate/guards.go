@@ -18,6 +18,14 @@ type Leave struct {
 	Seen  bool      `json:"seen,omitempty"`
 }
 
+func (l *Leave) clone() *Leave {
+	if l == nil {
+		return nil
+	}
+	c := *l
+	return &c
+}
+
 // HeldAction is an action that a guard holds.
 type HeldAction struct {
 	Action guard.Action `json:"action"`
@@ -53,6 +61,10 @@ type gate struct {
 	// both since the last look at everything.
 	asks []guard.Ask
 	held map[*Incident][]HeldAction
+	// clock is what holds a diagnosis by the clock, labelled that the Node says it is
+	// diagnosed.
+	clock    []guard.Hold
+	labelled bool
 }
 
 // Asks gives what the plan would do if the group of the node let it.
@@ -60,20 +72,17 @@ func (p *Plan) Asks() []guard.Ask { return slices.Clone(p.gate.asks) }
 
 // Leave gives a copy of the group's leave; nil where there is none. Until it is seen,
 // or is void, nobody else of the group should be given one.
-func (p *Plan) Leave() *Leave {
-	if p.state.Leave == nil {
-		return nil
-	}
-	l := *p.state.Leave
-	return &l
-}
+func (p *Plan) Leave() *Leave { return p.state.Leave.clone() }
 
 // Replied takes in what the group says. What is not wanted any more is not done: a
 // reply lets pass what the plan asks for in this very moment, and nothing else.
 func (p *Plan) Replied(now time.Time, a Reply) {
 	a.Granted = slices.DeleteFunc(slices.Clone(a.Granted), func(g guard.Ask) bool { return !slices.ContainsFunc(p.gate.asks, g.Same) })
 	p.gate.reply = a
-	leave := slices.ContainsFunc(a.Granted, func(g guard.Ask) bool { return g.Action != guard.Release })
+	if p.state.Turn == nil && now.Before(a.Until) && slices.ContainsFunc(a.Granted, func(g guard.Ask) bool { return g.Action == guard.Scheduled }) {
+		p.state.Turn = &Leave{Given: now, Until: a.Until}
+	}
+	leave := slices.ContainsFunc(a.Granted, func(g guard.Ask) bool { return g.Action != guard.Release && g.Action != guard.Scheduled })
 	if leave && a.Leave && p.state.Leave == nil && now.Before(a.Until) {
 		p.state.Leave = &Leave{Given: now, Until: a.Until}
 	}
@@ -86,7 +95,7 @@ func (p *Plan) askAnew(now time.Time) {
 	if p.policy.Guards == nil {
 		return
 	}
-	p.gate.asks, p.gate.held = nil, map[*Incident][]HeldAction{}
+	p.gate.asks, p.gate.held, p.gate.clock = nil, map[*Incident][]HeldAction{}, nil
 	p.state.Acts = p.policy.Guards.Recent(now, p.state.Acts)
 	p.lapse(now)
 	for _, i := range slices.Clone(p.state.Open) {
@@ -222,20 +231,28 @@ func (p *Plan) returns(now time.Time, i *Incident) bool {
 
 // passes says whether the group has let an action pass, and asks for it if not.
 func (p *Plan) passes(now time.Time, i *Incident, action guard.Action) bool {
-	ask := guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.holding(), Since: i.Verdict.Opened}
+	granted, holds := p.request(now, guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.holding(), Since: i.Verdict.Opened})
+	if len(holds) > 0 {
+		p.hold(i, action, holds)
+	}
+	return granted
+}
+
+// request puts down what the group is asked for, and gives what it said to that.
+func (p *Plan) request(now time.Time, ask guard.Ask) (granted bool, holds []guard.Hold) {
 	if !slices.ContainsFunc(p.gate.asks, ask.Same) {
 		p.gate.asks = append(p.gate.asks, ask)
 	}
 	reply := p.gate.reply
 	if now.Before(reply.Until) && slices.ContainsFunc(reply.Granted, ask.Same) {
-		return true
+		return true, nil
 	}
 	for _, r := range reply.Held {
 		if r.Same(ask) {
-			p.hold(i, action, r.Holds)
+			holds = r.Holds
 		}
 	}
-	return false
+	return false, holds
 }
 
 // hold notes what guards hold of an incident.
@@ -248,29 +265,42 @@ func (p *Plan) hold(i *Incident, a guard.Action, holds []guard.Hold) {
 	}
 }
 
-// noteHolds settles what is held of each incident, and tells what was not before.
+// noteHolds settles what is held of each incident and of the schedule, and tells what
+// was not before.
 func (p *Plan) noteHolds(now time.Time) {
 	if p.policy.Guards == nil {
 		return
 	}
 	for _, i := range p.state.Open {
-		held := p.gate.held[i]
-		for n := range held {
-			h := &held[n]
-			h.Since = now
-			if had := slices.IndexFunc(i.Held, func(o HeldAction) bool { return o.Action == h.Action && o.Guard == h.Guard }); had >= 0 {
-				h.Since = i.Held[had].Since
-				continue
-			}
-			p.announce(now, Event{Key: fmt.Sprintf("%s/Held/%s/%s/%s", i.Verdict.ID, h.Action, h.Guard, now.UTC().Format(time.DateOnly)),
-				Type: "Normal", Reason: "ActionHeld",
-				Message: fmt.Sprintf("%s for %s is held by the guard %s: %s; until %s (incident %s)", h.Action, i.Verdict.Class, h.Guard, h.Why, h.Hold.Until, i.Verdict.ID)})
-		}
-		i.Held = held
+		i.Held = p.holdsNow(now, i.Held, p.gate.held[i], i.Verdict.ID, fmt.Sprintf("for %s", i.Verdict.Class), fmt.Sprintf(" (incident %s)", i.Verdict.ID))
 	}
+	var clock []HeldAction
+	for _, h := range p.gate.clock {
+		clock = append(clock, HeldAction{Action: guard.Scheduled, Hold: h})
+	}
+	p.state.ClockHeld = p.holdsNow(now, p.state.ClockHeld, clock, "schedule", "of idle GPUs", "")
 }
 
-// acted counts what was begun against the rate at which it may be.
+// holdsNow gives what is held now since when, and tells what was not held before.
+func (p *Plan) holdsNow(now time.Time, before, held []HeldAction, key, what, tail string) []HeldAction {
+	for n := range held {
+		h := &held[n]
+		h.Since = now
+		if had := slices.IndexFunc(before, func(o HeldAction) bool { return o.Action == h.Action && o.Guard == h.Guard }); had >= 0 {
+			h.Since = before[had].Since
+			continue
+		}
+		p.announce(now, Event{Key: fmt.Sprintf("%s/Held/%s/%s/%s", key, h.Action, h.Guard, now.UTC().Format(time.DateOnly)),
+			Type: "Normal", Reason: "ActionHeld",
+			Message: fmt.Sprintf("%s %s is held by the guard %s: %s; until %s%s", h.Action, what, h.Guard, h.Why, h.Hold.Until, tail)})
+	}
+	return held
+}
+
+// ClockHeld gives what guards hold of the schedule of diagnoses.
+func (p *Plan) ClockHeld() []HeldAction { return slices.Clone(p.state.ClockHeld) }
+
+// acted counts what was begun for an incident against the rate at which it may be.
 func (p *Plan) acted(now time.Time, k StepKind) {
 	if p.policy.Guards != nil {
 		p.state.Acts = append(p.state.Acts, guard.Act{Action: guard.Action(k), At: now})

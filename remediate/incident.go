@@ -66,6 +66,8 @@ type Step struct {
 	// Tries counts the drains of the agent's own, since the last that was another
 	// or succeeded.
 	Tries int `json:"tries,omitempty"`
+	// Why is what came of the last try, in words; empty where nothing stood against it.
+	Why string `json:"why,omitempty"`
 }
 
 // Incident is one fault that the plan follows, from its first verdict to its
@@ -84,6 +86,8 @@ type Incident struct {
 	Steps   []Step `json:"steps,omitempty"`
 	// Held is what guards hold at present.
 	Held []HeldAction `json:"held,omitempty"`
+	// Waits is what its steps wait for. It is for whoever looks, and kept nowhere.
+	Waits []Waiting `json:"waits,omitempty"`
 	// Since is when the state began. Below mode repair it is kept of a probation
 	// alone.
 	Since time.Time `json:"since,omitzero"`
@@ -155,7 +159,7 @@ func (i *Incident) want(now time.Time, k StepKind, s StepStatus) bool {
 		if have.Status == s || have.Status.over() || i.Asks(k) && s == Held {
 			return false
 		}
-		have.Status, have.Since = s, now
+		have.Status, have.Since, have.Why = s, now, ""
 		return true
 	}
 	i.Steps = append(i.Steps, Step{Kind: k, Status: s, Since: now})
@@ -176,7 +180,14 @@ func (i *Incident) mark(now time.Time, k StepKind, s StepStatus) {
 	if have := i.step(k); have == nil {
 		i.want(now, k, s)
 	} else if have.Status != s {
-		have.Status, have.Since = s, now
+		have.Status, have.Since, have.Why = s, now, ""
+	}
+}
+
+// because notes what came of the last try of a step.
+func (i *Incident) because(k StepKind, why string) {
+	if s := i.step(k); s != nil {
+		s.Why = why
 	}
 }
 

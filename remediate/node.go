@@ -15,6 +15,7 @@ const (
 	LabelGPUs       = Prefix + "gpus-healthy"
 	LabelDomain     = Prefix + "nvlink-domain"
 	LabelDiag       = Prefix + "diag"
+	LabelDiagnosing = Prefix + "diagnosing"
 	DiagAnnotation  = Prefix + "diag-time"
 	AskAnnotation   = Prefix + "diag-request"
 	TaintQuarantine = Prefix + "quarantine"
@@ -96,6 +97,9 @@ type Desired struct {
 	// doubtful-2; DiagAt is when, in RFC 3339. Empty where none has said anything.
 	Diag   string `json:"diag,omitempty"`
 	DiagAt string `json:"diagAt,omitempty"`
+	// Diagnosing is the level of the diagnosis that runs, or that the group has given
+	// leave for; empty for none.
+	Diagnosing string `json:"diagnosing,omitempty"`
 	// Taken is the annotation that asked for a diagnosis and was heard: it is
 	// removed.
 	Taken string `json:"taken,omitempty"`
@@ -126,6 +130,8 @@ type Observed struct {
 	// Asks is the annotation that asks for a diagnosis, DiagAt that of the last one.
 	Asks   string `json:"asks,omitempty"`
 	DiagAt string `json:"diagAt,omitempty"`
+	// Diagnosing is the label that says so, empty for none.
+	Diagnosing string `json:"diagnosing,omitempty"`
 	// Offered is what the device plugin makes of the node's GPUs.
 	Offered Offered `json:"offered,omitzero"`
 	// InHand is who has the node in hand, beside us; the zero value is nobody.

@@ -99,6 +99,17 @@ func (p *Plan) holders(ds []fault.Device) []Holder {
 	return hs
 }
 
+// heldBy says who holds GPUs, or that nobody can tell.
+func (p *Plan) heldBy(hs []Holder) string {
+	switch o := p.occupied; {
+	case o != nil && o.Unknown != "":
+		return "it is not known who holds the GPUs: " + o.Unknown
+	case o != nil && len(hs) > 0:
+		return "held by " + names(hs)
+	}
+	return "it is not known who holds the GPUs"
+}
+
 // anybody gives all who hold a GPU of the node for their work, by the last that was
 // heard.
 func (p *Plan) anybody() []Holder {

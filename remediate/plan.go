@@ -102,6 +102,10 @@ type state struct {
 	Taken  string  `json:"taken,omitempty"`
 	// Scheduled is when the last diagnosis by the clock was due.
 	Scheduled time.Time `json:"scheduled,omitzero"`
+	// Turn is the group's leave for one by the clock, nil where none was given;
+	// ClockHeld is what guards hold of the schedule.
+	Turn      *Leave       `json:"turn,omitempty"`
+	ClockHeld []HeldAction `json:"clockHeld,omitempty"`
 	// Diagnosed is what the last diagnosis said, by UUID.
 	Diagnosed map[string]Diagnosed `json:"diagnosed,omitempty"`
 	// Leave is the group's, nil where none was given; Acts are what the guards'
@@ -133,6 +137,9 @@ func RestorePlan(policy Policy, data []byte, outbox []Event) (*Plan, error) {
 	p.inherit()
 	if l := p.state.Leave; l != nil && !l.Seen {
 		p.void()
+	}
+	if t := p.state.Turn; t != nil && !t.Seen {
+		p.state.Turn = nil
 	}
 	return p, nil
 }
@@ -206,6 +213,12 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		p.tell(now, v, "Warning", "FaultDetected", told(v))
 	}
 	i.Level = max(i.Level, v.Diag)
+	if gpus, other := p.present(v.GPUs); v.Closed && v.Root == "" && other && p.tests(i) {
+		p.exchange(now, i, v, gpus)
+		p.share(now)
+		p.decide(now)
+		return
+	}
 	if v.Closed && v.Root == "" && (i.Over != nil || p.clearing(i)) {
 		p.await(now, i, v)
 		p.share(now)
@@ -322,6 +335,7 @@ func (p *Plan) Node(now time.Time, o Observed) {
 	if p.state.UID != o.UID {
 		p.unsee(now)
 	}
+	p.seeTurn(o)
 	p.seeLeave(now, o)
 	if p.state.UID != o.UID || p.state.Closed && !o.Unschedulable {
 		p.state.Emptied = emptied{} // pods may have come

@@ -85,8 +85,10 @@ func (p *Plan) stuck(now time.Time) {
 	}
 	for _, i := range p.live() {
 		if s := i.step(StepReboot); s != nil && s.Status == Planned && p.whole(now, i) && !p.mayReboot(now, i) {
+			why := p.heldBy(p.anybody())
 			i.mark(now, StepReboot, Blocked)
-			p.tell(now, i.Verdict, "Warning", "RebootBlocked", blockedText(i, p.occupied, p.anybody()))
+			i.because(StepReboot, why)
+			p.tell(now, i.Verdict, "Warning", "RebootBlocked", blockedText(i, why))
 		}
 	}
 }
@@ -110,6 +112,7 @@ func (p *Plan) rebootFailed(now time.Time, d *Deed, o Outcome) {
 	}
 	for _, i := range p.served(d) {
 		i.mark(now, StepReboot, Fruitless)
+		i.because(StepReboot, o.Text)
 	}
 	p.say(now, d, "Warning", "RebootFailed", "the host was not rebooted: "+o.Text)
 }

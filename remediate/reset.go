@@ -92,8 +92,10 @@ func (p *Plan) block(now time.Time) {
 			p.free(now, p.resetScope(i), since) || now.Before(since.Add(p.policy.Drain.Deadline)) {
 			continue
 		}
-		p.tell(now, i.Verdict, "Warning", "ResetBlocked", blockedText(i, p.occupied, p.holders(p.resetScope(i))))
+		why := p.heldBy(p.holders(p.resetScope(i)))
+		p.tell(now, i.Verdict, "Warning", "ResetBlocked", blockedText(i, why))
 		p.giveWay(now, i)
+		i.because(StepReset, why)
 	}
 }
 
@@ -115,6 +117,7 @@ func (p *Plan) resetOver(now time.Time, d *Deed, o Outcome) {
 	served := p.served(d)
 	for _, i := range served {
 		i.mark(now, StepReset, Fruitless)
+		i.because(StepReset, o.Text)
 		if o.Result == Succeeded {
 			i.mark(now, StepReset, Done)
 		}
@@ -128,6 +131,7 @@ func (p *Plan) resetOver(now time.Time, d *Deed, o Outcome) {
 		for _, i := range served {
 			i.Refusals, i.Refusers = i.Refusals+1, o.Holders
 			p.giveWay(now, i)
+			i.because(StepReset, "refused: held by "+named(o))
 		}
 		p.say(now, d, "Warning", "ResetRefused", "reset of "+d.where()+" refused: held by "+named(o))
 	case Unavailable:

@@ -70,14 +70,15 @@ func (s *stage) tellGuards() {
 	}
 	var asks []string
 	for _, a := range s.plan.Asks() {
-		asks = append(asks, fmt.Sprintf("%s/%s", a.Incident, a.Action))
+		asks = append(asks, strings.TrimPrefix(fmt.Sprintf("%s/%s", a.Incident, a.Action), "/"))
 	}
-	lines := []string{"asks  " + strings.Join(asks, " ")}
-	leave := "none"
-	if l := s.plan.Leave(); l != nil {
-		leave = fmt.Sprintf("+%v seen=%v", l.Given.Sub(s.start), l.Seen)
+	lines := []string{"asks  " + strings.Join(asks, " "), "leave " + s.given(s.plan.Leave())}
+	if s.policy.Diag.Schedule.Every > 0 {
+		lines = append(lines, "turn  "+s.given(s.plan.Turn()))
 	}
-	lines = append(lines, "leave "+leave)
+	for _, h := range s.plan.ClockHeld() {
+		lines = append(lines, fmt.Sprintf("held  %s by %s since +%v: %s; until %s", h.Action, h.Guard, h.Since.Sub(s.start), h.Why, h.Hold.Until))
+	}
 	for _, i := range s.plan.Incidents() {
 		for _, h := range i.Held {
 			lines = append(lines, fmt.Sprintf("held  %s/%s by %s since +%v: %s; until %s", i.Verdict.ID, h.Action, h.Guard, h.Since.Sub(s.start), h.Why, h.Hold.Until))
@@ -89,4 +90,12 @@ func (s *stage) tellGuards() {
 		}
 	}
 	s.guards = lines
+}
+
+// given says since when there is a leave.
+func (s *stage) given(l *Leave) string {
+	if l == nil {
+		return "none"
+	}
+	return fmt.Sprintf("+%v seen=%v", l.Given.Sub(s.start), l.Seen)
 }

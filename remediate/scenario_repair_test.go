@@ -17,8 +17,8 @@ import (
 //	+5s undone                        the deed has put everything back
 //	+9s done RESULT [UUID=POD…] [TEXT…]   the deed has ended
 //
-// What is under way, whose occupancy is asked for, and how far each incident's
-// steps are, is printed where it has changed. Of diagnoses see scenario_diag_test.go.
+// What is under way, whose occupancy is asked for, what steps wait for, and how far
+// each incident's steps are, is printed where it has changed. Of diagnoses see scenario_diag_test.go.
 
 func (s *stage) mode(n int, args []string) {
 	s.policy.Mode = Mode(args[0])
@@ -108,6 +108,9 @@ func (s *stage) tellRepair() {
 		watched = append(watched, d.PCI.String())
 	}
 	lines = append(lines, "watch "+strings.Join(watched, " "))
+	for _, w := range s.waits() {
+		lines = append(lines, "wait  "+w)
+	}
 	for _, i := range s.plan.Incidents() {
 		line := fmt.Sprintf("      %s %s", i.Verdict.ID, i.State)
 		for _, step := range i.Steps {
@@ -130,6 +133,26 @@ func (s *stage) tellRepair() {
 		}
 	}
 	s.repair = lines
+}
+
+// waits says what steps wait for.
+func (s *stage) waits() (all []string) {
+	line := func(id string, w Waiting) {
+		text := fmt.Sprintf("%s/%s for %s", id, w.Step, w.For)
+		if !w.Until.IsZero() {
+			text += fmt.Sprintf(" until +%v", w.Until.Sub(s.start))
+		}
+		all = append(all, text)
+	}
+	for _, i := range s.plan.Incidents() {
+		for _, w := range s.plan.Waits(s.now, i.Verdict.ID) {
+			line(i.Verdict.ID, w)
+		}
+	}
+	if w := s.plan.AskingWaits(s.now); w != nil {
+		line(s.plan.Asking().ID, *w)
+	}
+	return all
 }
 
 func deedLine(d *Deed, s *stage) string {

@@ -256,6 +256,9 @@ func (s *stage) sync() {
 	if d.Diag != "" {
 		line += fmt.Sprintf(" diag=%s@%s", d.Diag, d.DiagAt)
 	}
+	if s.node.Diagnosing != "" {
+		line += " diagnosing=" + s.node.Diagnosing
+	}
 	if n := s.node.Note; n != nil {
 		line += fmt.Sprintf(" mark=%s/%s/%s", n.ID, n.Step, n.Owner)
 	}

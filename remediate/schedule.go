@@ -7,9 +7,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
 
-// Schedule is when GPUs are diagnosed that are idle anyway. How many nodes of a
-// group do so at once, and how much power a rack may draw meanwhile, nobody counts:
-// Share alone spreads them.
+// Schedule is when GPUs are diagnosed that are idle anyway. Share spreads the nodes of
+// a fleet; how many may be diagnosed at once, the guards say.
 type Schedule struct {
 	// Every is the time from one to the next; 0 is never.
 	Every time.Duration
@@ -45,24 +44,34 @@ func (p *Plan) due(now time.Time) bool {
 }
 
 // onSchedule asks for a diagnosis by the clock of the GPUs that are idle and have
-// no open fault. The others have theirs when it is due again.
+// no open fault, once it is this node's turn. The others have theirs when it is due
+// again.
 func (p *Plan) onSchedule(now time.Time) {
 	s := p.policy.Diag.Schedule
 	if p.state.Scheduled.IsZero() && s.Every > 0 {
 		p.state.Scheduled = now.Add(-s.Every + time.Duration(s.Share*float64(s.Every)))
 	}
-	if !p.due(now) || p.state.Asking != nil || p.state.Deed != nil || p.sources.Store != "" {
-		return
+	p.lapseTurn(now)
+	switch gpus := p.idleByClock(now); {
+	case len(gpus) == 0:
+		p.endTurn()
+	case p.isTurn(now):
+		p.state.Scheduled = now
+		p.wish(now, BySchedule, s.Level, gpus)
 	}
-	var idle []fault.Device
+}
+
+// idleByClock gives the GPUs that a diagnosis by the clock may be of now. A node that
+// is out of service, or wants to be, has other things to do.
+func (p *Plan) idleByClock(now time.Time) (idle []fault.Device) {
+	if !p.due(now) || p.state.Asking != nil || p.state.Deed != nil || p.sources.Store != "" || p.holding() || len(p.gate.asks) > 0 {
+		return nil
+	}
 	for _, g := range p.sources.GPUs {
 		sick := slices.ContainsFunc(p.state.Open, func(i *Incident) bool { return overlap(i.Verdict.GPUs, []fault.Device{g}) })
 		if g.UUID != "" && !sick && p.free(now, []fault.Device{g}, time.Time{}) {
 			idle = append(idle, g)
 		}
 	}
-	if len(idle) > 0 {
-		p.state.Scheduled = now
-		p.wish(now, BySchedule, s.Level, union(idle))
-	}
+	return union(idle)
 }

@@ -19,7 +19,7 @@ func Settle(want Desired, have Observed) Observed {
 	}
 	cordon, owner, released := Claim(want, have)
 	next := Observed{Exists: have.Exists, UID: have.UID, Unschedulable: cordon, Offered: have.Offered,
-		InHand: have.InHand, DiagAt: want.DiagAt, Asks: have.Asks}
+		InHand: have.InHand, DiagAt: want.DiagAt, Asks: have.Asks, Diagnosing: want.Diagnosing}
 	if want.Taken == have.Asks {
 		next.Asks = ""
 	}
@@ -45,11 +45,12 @@ func Settle(want Desired, have Observed) Observed {
 // Labels returns our labels on the Node; one without a value is not there.
 func (d Desired) Labels() map[string]string {
 	labels := map[string]string{
-		LabelState:  string(d.State),
-		LabelFault:  d.Fault,
-		LabelRadius: d.Radius,
-		LabelDomain: d.Domain,
-		LabelDiag:   d.Diag,
+		LabelState:      string(d.State),
+		LabelFault:      d.Fault,
+		LabelRadius:     d.Radius,
+		LabelDomain:     d.Domain,
+		LabelDiag:       d.Diag,
+		LabelDiagnosing: d.Diagnosing,
 	}
 	if d.GPUsHealthy != nil {
 		labels[LabelGPUs] = strconv.Itoa(*d.GPUsHealthy)

@@ -50,7 +50,7 @@ func States() []StateRule {
 			Passed: "the node serves again",
 			Exits: []Exit{
 				{Healthy, "the probation is served, or an administrator uncordons the node"},
-				{Quarantined, "a fault that was known by the Node's mark alone, or that went as a symptom, is found again"},
+				{Quarantined, "a fault that was known by the Node's mark alone, or that went as a symptom, is found again; or another part sits there, and is diagnosed"},
 			}},
 		{State: Quarantined, Means: "out of service; a step waits to be seen, for its turn, for others or for a person",
 			Deadline: "repair.remind", Limit: func(p Policy) time.Duration { return p.Remind },
@@ -93,6 +93,7 @@ func States() []StateRule {
 			Passed: "the replacement is asked for again",
 			Exits: []Exit{
 				{Probation, "another part sits there, or the fault is over"},
+				{Quarantined, "another part sits there, and is diagnosed"},
 				{Suspect, "an administrator uncordons the node"},
 				{Healthy, "the fault is over, as a symptom of another"},
 			}},

@@ -62,14 +62,15 @@ func overdueText(d *Deed, o Outcome, at AtDeadline) string {
 	case d.Force:
 		then = "a reset is not tried"
 	}
-	text := "drain of " + d.where() + " is overdue; " + then
-	if o.Text != "" {
-		text += ": " + o.Text
+	return strings.TrimSuffix("drain of "+d.where()+" is overdue; "+then+": "+o.inTheWay(), ": ")
+}
+
+// inTheWay says why a deed has not worked, and who holds the GPUs.
+func (o Outcome) inTheWay() string {
+	if len(o.Holders) == 0 {
+		return o.Text
 	}
-	if len(o.Holders) > 0 {
-		text += "; held by " + names(o.Holders)
-	}
-	return text
+	return strings.TrimPrefix(o.Text+"; held by "+names(o.Holders), "; ")
 }
 
 // named names the holders of an outcome.
@@ -81,13 +82,6 @@ func named(o Outcome) string {
 }
 
 // blockedText says who is in the way of a repair that has waited long enough.
-func blockedText(i *Incident, o *Occupancy, hs []Holder) string {
-	why := "it is not known who holds the GPUs"
-	switch {
-	case o != nil && o.Unknown != "":
-		why += ": " + o.Unknown
-	case o != nil && len(hs) > 0:
-		why = "held by " + names(hs)
-	}
+func blockedText(i *Incident, why string) string {
 	return fmt.Sprintf("the repair for %s waits: %s (incident %s)", i.Verdict.Class, why, i.Verdict.ID)
 }

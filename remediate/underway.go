@@ -148,7 +148,9 @@ func (p *Plan) begin(now time.Time, d Deed, served []*Incident) {
 	if d.Kind == StepReset || d.Kind == StepReboot {
 		p.charge(now, &d, served)
 	}
-	p.acted(now, d.Kind)
+	if len(served) > 0 {
+		p.acted(now, d.Kind)
+	}
 	for _, i := range served {
 		d.Incidents = append(d.Incidents, i.Verdict.ID)
 		i.ForIdle = false

@@ -14,11 +14,18 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Check and show a configuration"}
 	validate := &cobra.Command{
 		Use: "validate FILE", Short: "Check a file; exit 2 names what is wrong with it", Args: cobra.ExactArgs(1),
+		Long: `validate reads a file as the daemon does; exit 2 names file, line and field of what
+is wrong. A program that the file names and that is not on this machine is a warning:
+the file may be for others.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := config.Load(args[0]); err != nil {
+			c, err := config.Load(args[0])
+			if err != nil {
 				return exitError{2, err}
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: valid\n", args[0])
+			for _, m := range missing(c) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s: on this machine: %s\n", args[0], m.Setting, m.Why)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: valid\n", args[0])
 			return err
 		},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,8 +44,8 @@ called off. 1 and 2 as for every command.`,
 	cmd.Flags().IntVar(&f.asked.Level, "level", 2, "1, 2 or 3; 2 takes up to 11 minutes on eight GPUs, 3 up to 35")
 	cmd.Flags().StringSliceVar(&f.asked.GPUs, "gpu", nil, "the UUID of a GPU; may be given several times")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for the answer and show it")
-	cmd.Flags().StringVar(&f.url, "url", "http://127.0.0.1:9878", "where the daemon answers")
-	cmd.Flags().StringVar(&f.config, "config", "", "run dcgmi from here where no daemon answers, as this configuration file says")
+	cmd.Flags().StringVar(&f.url, "url", "", "where the daemon answers (default http.listen of the configuration, http://127.0.0.1:9878)")
+	cmd.Flags().StringVar(&f.config, "config", "", "the daemon's configuration file; by it dcgmi is run from here where no daemon runs")
 	return cmd
 }
 
@@ -52,13 +53,19 @@ func runDiag(cmd *cobra.Command, f diagFlags) error {
 	if f.asked.Level < 1 || f.asked.Level > 3 {
 		return exitError{2, fmt.Errorf("level %d is not 1, 2 or 3", f.asked.Level)}
 	}
-	url := strings.TrimSuffix(f.url, "/")
+	cfg, err := f.configured()
+	if err != nil {
+		return err
+	}
+	url := strings.TrimSuffix(cmp.Or(f.url, cfg.HTTP.URL()), "/")
+	if url == "" {
+		return diagAlone(cmd, cfg, f)
+	}
 	id, err := askDiag(cmd.Context(), url, f.asked)
 	var dial *net.OpError
 	switch {
-	case errors.As(err, &dial) && dial.Op == "dial" && (f.config != "" || !cmd.Flags().Changed("url")):
-		fmt.Fprintf(cmd.ErrOrStderr(), "No daemon answers at %s: dcgmi is run from here.\n", f.url)
-		return diagAlone(cmd, f)
+	case errors.As(err, &dial) && dial.Op == "dial" && (f.config != "" || f.url == ""):
+		return diagAlone(cmd, cfg, f)
 	case err != nil:
 		return err
 	case !f.wait:

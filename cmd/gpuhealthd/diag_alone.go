@@ -20,18 +20,33 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/repair"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/store"
 )
 
 // lookEvery is how often it is looked who holds the GPUs while they are diagnosed.
 const lookEvery = 5 * time.Second
 
+// errDaemon is why nothing is diagnosed from here.
+func errDaemon(pid int, cfg config.Config) error {
+	who := "a gpuhealthd that cannot be seen from here"
+	if pid > 0 {
+		who = fmt.Sprintf("gpuhealthd, process %d,", pid)
+	}
+	asked := "by this configuration it has no fixed address"
+	if url := cfg.HTTP.URL(); url != "" {
+		asked = "it does not answer at " + url
+	}
+	return fmt.Errorf("%s runs on this node and has %s locked, and %s: ask it with --url where its log says that it listens, or by its Node's annotation %s",
+		who, cfg.State.Path, asked, remediate.AskAnnotation)
+}
+
 // diagAlone diagnoses without a daemon. Whoever holds a GPU is found by the host's
 // processes alone.
-func diagAlone(cmd *cobra.Command, f diagFlags) error {
-	cfg, err := f.configured()
-	if err != nil {
-		return err
+func diagAlone(cmd *cobra.Command, cfg config.Config, f diagFlags) error {
+	if pid, inUse := store.InUse(cfg.State.Path); inUse {
+		return errDaemon(pid, cfg)
 	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "No daemon runs here: dcgmi is run from here.")
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	gpus, err := listGPUs(ctx, cfg)
@@ -96,6 +111,11 @@ func listGPUs(ctx context.Context, cfg config.Config) (gpus []nvml.GPU, err erro
 		case nvml.KindFailed:
 			why = errors.New(r.Failed.Error())
 			cancel()
+		case nvml.KindHung:
+			if r.Hung.Call == nvml.NoAnswer { // else the poll that follows tells what it can
+				why = errors.New("the NVML child: " + r.Hung.Child)
+				cancel()
+			}
 		}
 	})
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
 // askEvery is how often the daemon is asked how far it is.
@@ -34,7 +35,7 @@ func awaitDiag(cmd *cobra.Command, url, id string) error {
 		case a == nil || a.ID != id:
 			return fmt.Errorf("the daemon knows nothing of %s any more: its status tells of others since", id)
 		case a.Deed == "":
-			show.line("waits until it is known that nobody holds the GPUs")
+			show.line(waitingText(d.Waits))
 		default:
 			show.line(progressText(d.Progress))
 		}
@@ -66,13 +67,27 @@ func writeTable(w io.Writer, o diag.Outcome) error {
 	return nil
 }
 
+// waitingText says what a diagnosis waits for that has not begun.
+func waitingText(w *remediate.Waiting) string {
+	if w == nil {
+		return "begins"
+	}
+	return replay.Printable(fmt.Sprintf("waits: %s; given up at %s UTC", w.For, w.Until.UTC().Format(time.TimeOnly)))
+}
+
 // progressText says how far a diagnosis is.
 func progressText(p dcgmi.Progress) string {
-	elapsed := p.Elapsed.Round(time.Second)
-	if p.Waiting != "" {
-		return fmt.Sprintf("%s: waited for %s of at most %s", p.Waiting, elapsed, p.AtMost)
+	elapsed := ""
+	if p.Elapsed >= time.Second {
+		elapsed = " for " + lasting(p.Elapsed)
 	}
-	return fmt.Sprintf("runs for %s, takes up to %s, stopped after %s", elapsed, p.Expected, p.AtMost)
+	switch {
+	case p.AtMost == 0:
+		return "begins"
+	case p.Waiting != "":
+		return fmt.Sprintf("waits%s for %s; given up after %s", elapsed, p.Waiting, lasting(p.AtMost))
+	}
+	return fmt.Sprintf("runs%s, takes up to %s, stopped after %s", elapsed, lasting(p.Expected), lasting(p.AtMost))
 }
 
 // diagProgress shows on a terminal how far a diagnosis is, on one line; elsewhere

@@ -62,7 +62,7 @@ func stateOf(s evidence.Summary) string {
 
 func ending(s evidence.Summary, now time.Time) string {
 	if s.Ended.IsZero() {
-		return "open for " + strings.TrimSuffix(ago(now, s.Opened), " ago")
+		return "open for " + lasting(now.Sub(s.Opened))
 	}
 	return s.Ended.UTC().Format(time.RFC3339)
 }

@@ -112,6 +112,10 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		Grace:     time.Duration(cfg.NVML.Grace),
 		Version:   version,
 		Name:      cfg.Node,
+		Missing:   func() []agent.MissingProgram { return missing(cfg) },
+	}
+	for _, m := range missing(cfg) {
+		log.Warn("a program is not here", "setting", m.Setting, "why", m.Why)
 	}
 	if cfg.Evidence.Keep > 0 {
 		opts.Evidence = bundles(cfg)

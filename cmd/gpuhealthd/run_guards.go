@@ -32,7 +32,7 @@ func guards(opts *agent.Options, cfg config.Config, api *rest.Config) error {
 	}
 	asker, err := fleet.New(fleet.Options{
 		Node: opts.Name, Client: client, Rules: *rules,
-		Namespace: cfg.Guards.LeaseNamespace(os.Getenv("POD_NAMESPACE")), Label: cfg.Guards.Group,
+		Namespace: cfg.Guards.LeaseNamespace(os.Getenv("POD_NAMESPACE")), Label: cfg.Guards.Group, Rack: cfg.Repair.Diag.Schedule.Rack,
 		Contract: fleet.ConfigMap{Namespace: namespace, Name: name}, Prometheus: cfg.Guards.Capacity.Prometheus,
 	})
 	if err != nil {

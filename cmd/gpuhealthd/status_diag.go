@@ -21,7 +21,10 @@ func diagnosisLines(out io.Writer, s agent.Status, style replay.Style) {
 		}
 		fmt.Fprintf(out, "\nDiagnosis of level %d of %s %s\n", d.Deed.Level, strings.Join(gpus, ", "), progressText(d.Progress))
 	case d.Asking != nil:
-		fmt.Fprintf(out, "\nA diagnosis of level %d is asked for (%s), and waits until it is known that nobody holds the GPUs\n", d.Asking.Level, d.Asking.ID)
+		fmt.Fprintf(out, "\nA diagnosis of level %d is asked for (%s): %s\n", d.Asking.Level, d.Asking.ID, waitingText(d.Waits))
+	}
+	for _, h := range d.Held {
+		fmt.Fprintf(out, "\nHeld: %s\n", style.Bad(heldText(s, h)))
 	}
 	if d.Last == nil {
 		return

@@ -30,6 +30,9 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	unseen(out, "fabric manager", s.Services.FabricManager, style)
 	unseen(out, "IMEX", s.Services.IMEX, style)
 	fmt.Fprintf(out, "Store     %s\n", works(style, s.Store, "written to"))
+	for _, m := range s.Missing {
+		fmt.Fprintf(out, "Program   %s\n", style.Bad(replay.Printable(m.Setting+": "+m.Why)))
+	}
 	if s.Evidence != "" {
 		fmt.Fprintf(out, "Evidence  %s\n", style.Bad(replay.Printable(s.Evidence)))
 	}
@@ -120,16 +123,18 @@ func works(style replay.Style, trouble, fine string) string {
 	return style.Good(fine)
 }
 
-// ago says 2h and not 2h0m0s.
-func ago(now, then time.Time) string {
-	text := now.Sub(then).Round(time.Second).String()
+func ago(now, then time.Time) string { return lasting(now.Sub(then)) + " ago" }
+
+// lasting says 2h and not 2h0m0s.
+func lasting(d time.Duration) string {
+	text := d.Round(time.Second).String()
 	if short, whole := strings.CutSuffix(text, "m0s"); whole {
 		text = strings.TrimSuffix(short+"m", "h0m")
 		if !strings.HasSuffix(text, "m") {
 			text += "h"
 		}
 	}
-	return text + " ago"
+	return text
 }
 
 func gpuTable(out io.Writer, s agent.Status) {
@@ -170,7 +175,7 @@ func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.
 	fmt.Fprintf(out, "\nIncident %s, %s, opened %s\n  %s\n  %s\n", i.Verdict.ID, i.State, ago(s.At, i.Verdict.Opened),
 		style.Verdict(i.Verdict), i.Verdict.Reason)
 	for _, step := range i.Steps {
-		fmt.Fprintf(out, "  %-8s %s, %s\n", step.Kind, step.Status, ago(s.At, step.Since))
+		fmt.Fprintf(out, "  %-8s %s, %s%s\n", step.Kind, step.Status, ago(s.At, step.Since), waits(i, step))
 	}
 	for _, h := range i.Held {
 		fmt.Fprintf(out, "  held     %s\n", style.Bad(heldText(s, h)))
@@ -178,4 +183,22 @@ func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.
 	if i.Released {
 		fmt.Fprintln(out, "  released by an administrator; not acted on under this incident")
 	}
+}
+
+// waits says what a step waits for, or what came of it.
+func waits(i remediate.Incident, step remediate.Step) string {
+	for _, w := range i.Waits {
+		if w.Step != step.Kind {
+			continue
+		}
+		text := "; waits: " + w.For
+		if !w.Until.IsZero() {
+			text += ", until " + w.Until.UTC().Format(time.RFC3339)
+		}
+		return replay.Printable(text)
+	}
+	if step.Status == remediate.Fruitless && step.Why != "" {
+		return replay.Printable("; " + step.Why)
+	}
+	return ""
 }

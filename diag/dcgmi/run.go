@@ -25,7 +25,7 @@ type Task struct {
 // Progress is how far a diagnosis is. dcgmi tells nothing before its end, so there
 // is no test to name.
 type Progress struct {
-	// Waiting is what for; empty while the diagnosis itself runs.
+	// Waiting is what is waited for; empty while the diagnosis itself runs.
 	Waiting string `json:"waiting,omitempty"`
 	// Elapsed is since the waiting, or the diagnosis, began; AtMost its limit.
 	Elapsed time.Duration `json:"elapsed"`
@@ -64,6 +64,7 @@ func (r *Runner) Run(ctx context.Context, task Task, told func(Progress)) diag.O
 		return notRun(o, o.Left)
 	}
 	r.stuck = nil
+	told(Progress{Waiting: "the DCGM engine to list its GPUs", AtMost: discoveryTime, Expected: diag.Expected(o.Level)})
 	ids, err := r.discover(ctx)
 	if r.stuck != nil {
 		o.Left = stuckText(r.stuck)
@@ -110,11 +111,10 @@ func (r *Runner) patiently(ctx context.Context, o *diag.Outcome, ids []string, t
 		if !o.Report.Busy() || ctx.Err() != nil {
 			return
 		}
-		waited := time.Since(first)
-		if waited+r.cfg.Retry > r.cfg.Patience {
+		if time.Since(first)+r.cfg.Retry > r.cfg.Patience {
 			return
 		}
-		told(Progress{Waiting: "the DCGM engine is in use", Elapsed: waited, AtMost: r.cfg.Patience, Expected: diag.Expected(o.Level)})
+		told(Progress{Waiting: "the DCGM engine, which is in use", Elapsed: time.Since(first), AtMost: r.cfg.Patience, Expected: diag.Expected(o.Level)})
 		select {
 		case <-time.After(r.cfg.Retry):
 		case <-ctx.Done():

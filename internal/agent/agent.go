@@ -81,6 +81,9 @@ type Options struct {
 	Grace time.Duration
 	// Metrics counts what happens.
 	Metrics *Metrics
+	// Missing gives the programs that are named and cannot be run; nil where nobody
+	// looks.
+	Missing func() []MissingProgram
 	// Evidence keeps what incidents leave; nil keeps nothing.
 	Evidence Archive
 	// Version is the agent's, Name the Node's, Slots name the physical slots by what
@@ -132,7 +135,7 @@ func New(opts Options) (*Agent, error) {
 		a.look.want(w.watches, w.since)
 		a.do.want(w.deed)
 		a.listen.want(w.domain)
-		a.guard.want(w.asks, w.leave)
+		a.guard.want(w.asks, w.leave, w.turn)
 		a.work.want(w.racked && opts.Workloads != nil)
 		a.imex.want(w.lends && opts.IMEX != nil)
 	}

@@ -98,6 +98,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 		f.Bus = append(f.Bus, fault.BusDevice{PCI: d.PCI, Driver: d.Driver, Dead: d.Dead})
 	}
 	c.linked(inv)
+	c.plan.Sources(now, c.sources) // a fault that ends by another part is over with that
 	c.step(now, f)
 	c.manages(now)
 	c.verified(now, inv)

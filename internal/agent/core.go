@@ -74,7 +74,8 @@ type wishes struct {
 	// lends says that IMEX may be in use.
 	lends bool
 	asks  []guard.Ask
-	leave *remediate.Leave
+	// leave is the group's, turn that for a diagnosis by the clock.
+	leave, turn *remediate.Leave
 }
 
 // core owns the judge and the plan.
@@ -336,7 +337,7 @@ func (c *core) settle(now time.Time) {
 	c.show()
 	if c.plan.Ready() {
 		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
-			asks: c.plan.Asks(), leave: c.plan.Leave()}
+			asks: c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn()}
 		w.watches, w.since = c.plan.Watches(now)
 		c.publish(w)
 	}

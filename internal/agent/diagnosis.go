@@ -20,9 +20,13 @@ type DiagnosisStatus struct {
 	Deed *remediate.Deed `json:"deed,omitempty"`
 	// Progress is what was told last of it.
 	Progress dcgmi.Progress `json:"progress,omitzero"`
-	// Asking is asked for and has not ended, Answer what came of the last.
-	Asking *remediate.Asking `json:"asking,omitempty"`
-	Answer *remediate.Answer `json:"answer,omitempty"`
+	// Held is what guards hold of the schedule.
+	Held []remediate.HeldAction `json:"held,omitempty"`
+	// Asking is asked for and has not ended, Waits what it waits for before it begins;
+	// Answer is what came of the last.
+	Asking *remediate.Asking  `json:"asking,omitempty"`
+	Waits  *remediate.Waiting `json:"waits,omitempty"`
+	Answer *remediate.Answer  `json:"answer,omitempty"`
 	// Answered is the diagnosis behind Answer, where it was run since the start.
 	Answered *diag.Outcome `json:"answered,omitempty"`
 	// Last is the last diagnosis that was run since the start, whoever wanted it.
@@ -33,7 +37,13 @@ type DiagnosisStatus struct {
 type progress struct {
 	deed string
 	dcgmi.Progress
+	// told and logged are when it was.
+	told, logged time.Time
 }
+
+// logEvery is how often the log has the progress of one diagnosis, beside each turn
+// that it takes.
+const logEvery = time.Minute
 
 // wanted is a person's wish for a diagnosis, and where its answer goes.
 type wanted struct {
@@ -64,7 +74,16 @@ func (a *Agent) Diagnose(ctx context.Context, level int, uuids []string) (id str
 }
 
 // Diagnosing takes in how far a diagnosis is.
-func (a *Agent) Diagnosing(deed string, p dcgmi.Progress) { a.core.progress.Store(&progress{deed, p}) }
+func (a *Agent) Diagnosing(deed string, p dcgmi.Progress) {
+	next := &progress{deed: deed, Progress: p, told: time.Now()}
+	if had := a.core.progress.Load(); had != nil && had.deed == deed && had.Waiting == p.Waiting && next.told.Sub(had.logged) < logEvery {
+		next.logged = had.logged
+	} else {
+		next.logged = next.told
+		a.log.Info("diagnosing", "deed", deed, "waits", p.Waiting, "for", p.Elapsed.Round(time.Second).String(), "atMost", p.AtMost.String(), "expected", p.Expected.String())
+	}
+	a.core.progress.Store(next)
+}
 
 // want asks the plan for what a person wants, and gives the reply that is theirs once
 // that is on disk and in the status.
@@ -118,7 +137,8 @@ func (c *core) suspected(now time.Time, deed *remediate.Deed, o diag.Outcome) {
 // showDiagnosis is the part of the status.
 func (c *core) showDiagnosis() DiagnosisStatus {
 	s := c.diagnosis
-	s.Asking, s.Answer = c.plan.Asking(), c.plan.Answer()
+	s.Asking, s.Answer, s.Held = c.plan.Asking(), c.plan.Answer(), c.plan.ClockHeld()
+	s.Waits = c.plan.AskingWaits(time.Now())
 	if s.Answer == nil || s.Answer.Deed != c.answeredBy {
 		s.Answered = nil
 	}
@@ -132,5 +152,6 @@ func (c *core) showDiagnosis() DiagnosisStatus {
 func (c *core) progressing(s *DiagnosisStatus) {
 	if p := c.progress.Load(); p != nil && s.Deed != nil && p.deed == s.Deed.ID {
 		s.Progress = p.Progress
+		s.Progress.Elapsed += time.Since(p.told)
 	}
 }

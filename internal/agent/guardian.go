@@ -35,6 +35,9 @@ func (answered) isMessage() {}
 const (
 	firstAsk = 500 * time.Millisecond
 	lastAsk  = 15 * time.Second
+	// clockAsk is the longest pause where nothing but a diagnosis by the clock is
+	// wanted: it has all night, and a thousand nodes may wait for one turn.
+	clockAsk = 2 * time.Minute
 )
 
 // guardian asks the group for what the plan would do, and only then.
@@ -44,20 +47,20 @@ type guardian struct {
 	group Group
 	wake  chan struct{}
 
-	mu    sync.Mutex
-	asks  []guard.Ask
-	leave *remediate.Leave
+	mu          sync.Mutex
+	asks        []guard.Ask
+	leave, turn *remediate.Leave
 }
 
 func newGuardian(opts Options, c *core) *guardian {
 	return &guardian{log: opts.Log, core: c, group: opts.Group, wake: make(chan struct{}, 1)}
 }
 
-// want takes the present asks, and how far the leave is.
-func (g *guardian) want(asks []guard.Ask, leave *remediate.Leave) {
+// want takes the present asks, and how far the leaves are.
+func (g *guardian) want(asks []guard.Ask, leave, turn *remediate.Leave) {
 	g.mu.Lock()
-	news := !slices.Equal(g.asks, asks) || (g.leave == nil) != (leave == nil) || leave != nil && leave.Seen != g.leave.Seen
-	g.asks, g.leave = asks, leave
+	news := !slices.Equal(g.asks, asks) || stateOf(g.leave) != stateOf(leave) || stateOf(g.turn) != stateOf(turn)
+	g.asks, g.leave, g.turn = asks, leave, turn
 	g.mu.Unlock()
 	if !news {
 		return
@@ -68,10 +71,30 @@ func (g *guardian) want(asks []guard.Ask, leave *remediate.Leave) {
 	}
 }
 
-func (g *guardian) wanted() ([]guard.Ask, *remediate.Leave) {
+// leaveState is how far a leave is.
+type leaveState int
+
+const (
+	noLeave leaveState = iota
+	// onItsWay: given, and not yet seen on the Node.
+	onItsWay
+	shown
+)
+
+func stateOf(l *remediate.Leave) leaveState {
+	switch {
+	case l == nil:
+		return noLeave
+	case !l.Seen:
+		return onItsWay
+	}
+	return shown
+}
+
+func (g *guardian) wanted() (asks []guard.Ask, leave, turn leaveState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.asks, g.leave
+	return g.asks, stateOf(g.leave), stateOf(g.turn)
 }
 
 // run asks until ctx is done.
@@ -88,30 +111,39 @@ func (g *guardian) run(ctx context.Context) {
 			pause = firstAsk
 		case <-again.C:
 		}
-		if g.turn(ctx) {
+		if g.once(ctx) {
 			again.Stop()
 			continue
 		}
 		again.Reset(pause/2 + rand.N(pause/2))
-		pause = min(2*pause, lastAsk)
+		pause = min(2*pause, g.longest())
 	}
 }
 
-// turn settles what was granted, or asks for what is wanted, and says whether
+// longest is how long may lie between two questions.
+func (g *guardian) longest() time.Duration {
+	asks, _, _ := g.wanted()
+	if len(asks) > 0 && !slices.ContainsFunc(asks, func(a guard.Ask) bool { return a.Action != guard.Scheduled }) {
+		return clockAsk
+	}
+	return lastAsk
+}
+
+// once settles what was granted, or asks for what is wanted, and says whether
 // nothing is left to be done.
-func (g *guardian) turn(ctx context.Context) bool {
-	asks, leave := g.wanted()
-	if leave != nil && !leave.Seen {
+func (g *guardian) once(ctx context.Context) bool {
+	asks, leave, turn := g.wanted()
+	if leave == onItsWay || turn == onItsWay {
 		return true // the plan says when it is seen, or void
 	}
-	err := g.group.Settle(ctx, leave != nil)
+	err := g.group.Settle(ctx, leave == shown || turn == shown)
 	if err != nil {
 		g.log.Debug("the group's leave is not settled yet", "error", err)
 	}
 	if len(asks) == 0 {
 		return err == nil
 	}
-	answer, survey := g.group.Ask(ctx, asks, leave != nil)
+	answer, survey := g.group.Ask(ctx, asks, leave == shown)
 	if survey.Error != "" {
 		g.log.Warn("the group cannot be asked for leave", "error", survey.Error)
 	}

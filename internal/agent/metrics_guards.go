@@ -46,6 +46,9 @@ func (g *guards) Collect(out chan<- prometheus.Metric) {
 			held[[2]string{string(h.Action), string(h.Guard)}]++
 		}
 	}
+	for _, h := range now.Diagnosis.Held {
+		held[[2]string{string(h.Action), string(h.Guard)}]++
+	}
 	for labels, n := range held {
 		gauge(g.held, n, labels[:]...)
 	}

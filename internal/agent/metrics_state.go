@@ -14,8 +14,8 @@ var nodeStates = [...]remediate.NodeState{remediate.Healthy, remediate.Suspect, 
 
 // state exports the Status, whole at each scrape.
 type state struct {
-	status                                                                                                func() Status
-	incidents, steps, node, gpus, offered, driverUp, probeUp, storeUp, waiting, diagElapsed, diagExpected *prometheus.Desc
+	status                                                                                                         func() Status
+	incidents, steps, node, gpus, offered, driverUp, probeUp, storeUp, waiting, diagElapsed, diagExpected, missing *prometheus.Desc
 }
 
 func newState(status func() Status) *state {
@@ -33,13 +33,14 @@ func newState(status func() Status) *state {
 		storeUp:      d("store_up", "1 while the plan can be written down."),
 		diagElapsed:  d("diag_elapsed_seconds", "How long the diagnosis that is under way has run, or waited for the engine. Only while there is one.", "level"),
 		diagExpected: d("diag_expected_seconds", "How long it takes at most, as far as was seen elsewhere. Only while there is one.", "level"),
+		missing:      d("program_missing", "1 for each setting that names a program which cannot be run here.", "setting"),
 		waiting:      d("intentions_waiting", "Events not yet told and Node writes not yet accepted."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (s *state) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.incidents, s.steps, s.node, s.gpus, s.offered, s.driverUp, s.probeUp, s.storeUp, s.waiting, s.diagElapsed, s.diagExpected} {
+	for _, d := range []*prometheus.Desc{s.incidents, s.steps, s.node, s.gpus, s.offered, s.driverUp, s.probeUp, s.storeUp, s.waiting, s.diagElapsed, s.diagExpected, s.missing} {
 		out <- d
 	}
 }
@@ -85,6 +86,9 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	}
 	if now.DCGM.Enabled {
 		gauge(s.probeUp, number(now.DCGM.Version != "" && now.DCGM.Absent == ""), "dcgm")
+	}
+	for _, m := range now.Missing {
+		gauge(s.missing, 1, m.Setting)
 	}
 	gauge(s.storeUp, number(now.Store == ""))
 	gauge(s.waiting, float64(now.Waiting)+number(now.API != nil))

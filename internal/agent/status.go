@@ -36,6 +36,8 @@ type Status struct {
 	Offered remediate.Offered `json:"offered,omitzero"`
 	// Store is why nothing can be written down; empty when it can.
 	Store string `json:"store,omitempty"`
+	// Missing are the programs that the configuration names and that cannot be run.
+	Missing []MissingProgram `json:"missing,omitempty"`
 	// Evidence is why none can be written; empty when it can, or none is kept.
 	Evidence string `json:"evidence,omitempty"`
 	// Replacements are the parts that open incidents ask for.
@@ -88,6 +90,12 @@ func (d DriverStatus) Answers(uuid string) bool {
 	return d.Blind == "" && !d.Answered.IsZero() && !slices.ContainsFunc(d.Stuck, of) && !slices.ContainsFunc(d.Failing, of)
 }
 
+// MissingProgram is a program that cannot be run: the setting that names it, and why.
+type MissingProgram struct {
+	Setting string `json:"setting"`
+	Why     string `json:"why"`
+}
+
 // Trouble is an error and when it came last.
 type Trouble struct {
 	Error string    `json:"error"`
@@ -112,6 +120,7 @@ func (c *core) show() {
 	counts := c.judge.Counts()
 	for n := range s.Incidents {
 		i := &s.Incidents[n]
+		i.Waits = c.plan.Waits(s.At, i.Verdict.ID)
 		i.Verdict.Count = max(i.Verdict.Count, counts[i.Verdict.ID])
 		if r, ok := diag.For(i.Verdict); ok && i.Asks(remediate.StepDiag) {
 			s.Diagnoses = append(s.Diagnoses, r)
@@ -126,6 +135,9 @@ func (c *core) status() Status {
 	s.KernelLog = c.hearing()
 	s.API = c.trouble.Load()
 	c.progressing(&s.Diagnosis)
+	if c.opts.Missing != nil {
+		s.Missing = c.opts.Missing()
+	}
 	if c.witness != nil {
 		if why := c.witness.keep.trouble.Load(); why != nil {
 			s.Evidence = *why

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"net"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
@@ -150,6 +151,20 @@ type HTTP struct {
 	Listen string `yaml:"listen"`
 	// WebConfig is a Prometheus web configuration file (TLS, basic auth).
 	WebConfig string `yaml:"webConfig"`
+}
+
+// URL is where a process of this host finds the daemon, as far as the configuration
+// tells: empty where it answers nowhere, or the kernel chooses the port. With a
+// WebConfig of TLS it is https instead.
+func (h HTTP) URL() string {
+	host, port, err := net.SplitHostPort(h.Listen)
+	if err != nil || port == "0" {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // Log says how much is logged.

@@ -177,3 +177,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestWhereTheDaemonAnswers(t *testing.T) {
+	for listen, want := range map[string]string{
+		":9878": "http://127.0.0.1:9878", "0.0.0.0:80": "http://127.0.0.1:80", "[::]:80": "http://127.0.0.1:80",
+		"10.0.0.1:9878": "http://10.0.0.1:9878", "[::1]:9878": "http://[::1]:9878", "127.0.0.1:0": "", "": "",
+	} {
+		if got := (HTTP{Listen: listen}).URL(); got != want {
+			t.Errorf("%q: %q, want %q", listen, got, want)
+		}
+	}
+}

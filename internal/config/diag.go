@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 )
 
 // Diag says how GPUs are diagnosed by DCGM.
@@ -39,6 +40,12 @@ type DiagSchedule struct {
 	Level int      `yaml:"level"`
 	// Windows are the times of day, in UTC, in which one may begin; none is any time.
 	Windows []Window `yaml:"windows"`
+	// AtOnce is how many nodes of a group may be diagnosed at once, PerRack how many
+	// of a rack: of the nodes with the same value of the Node label Rack, or, where
+	// that is empty, of an NVLink domain.
+	AtOnce  int    `yaml:"atOnce"`
+	PerRack int    `yaml:"perRack"`
+	Rack    string `yaml:"rack"`
 }
 
 // Window is a time of day, written as 22:00-06:00.
@@ -74,7 +81,7 @@ func defaultDiag() Diag {
 	d := dcgmi.Default()
 	p := remediate.DefaultRepair().Diag
 	return Diag{Mode: p.Mode, Command: d.Command, Level: p.Level, Level2: Duration(d.Level2), Level3: Duration(d.Level3),
-		Patience: Duration(d.Patience), Unproven: p.Unproven, Schedule: DiagSchedule{Level: 2, Windows: []Window{}}}
+		Patience: Duration(d.Patience), Unproven: p.Unproven, Schedule: DiagSchedule{Level: 2, Windows: []Window{}, AtOnce: guard.Default().Rota.AtOnce, PerRack: guard.Default().Rota.PerRack}}
 }
 
 // policy gives the plan's view. A deed of the plan's takes what is waited for as
@@ -109,7 +116,7 @@ func (d Diag) Runner() dcgmi.Config {
 const minEvery = time.Hour
 
 func (d Diag) check() []finding {
-	every := time.Duration(d.Schedule.Every)
+	s, every := d.Schedule, time.Duration(d.Schedule.Every)
 	return []finding{
 		{"repair.diag.mode", !among(d.Mode, remediate.MeansOff, remediate.MeansCommand), fmt.Sprintf("%q is not off or command", d.Mode)},
 		{"repair.diag.command", len(d.Command) == 0 || d.Command[0] == "", "empty"},
@@ -118,6 +125,10 @@ func (d Diag) check() []finding {
 		{"repair.diag.level3", tooShort(d.Level3), tells(d.Level3)},
 		{"repair.diag.unproven", !among(d.Unproven, remediate.DiagHold, remediate.DiagAccept), fmt.Sprintf("%q is not hold or accept", d.Unproven)},
 		{"repair.diag.schedule.every", every > 0 && every < minEvery, fmt.Sprintf("%s is less than %s", every, minEvery)},
-		{"repair.diag.schedule.level", !among(d.Schedule.Level, 2, 3), fmt.Sprintf("%d is not 2 or 3", d.Schedule.Level)},
+		{"repair.diag.schedule.every", every > 0 && d.Mode == remediate.MeansOff, fmt.Sprintf("%s, and repair.diag.mode is off: nobody here diagnoses", every)},
+		{"repair.diag.schedule.level", !among(s.Level, 2, 3), fmt.Sprintf("%d is not 2 or 3", s.Level)},
+		{"repair.diag.schedule.atOnce", s.AtOnce < 1, fmt.Sprintf("%d is less than 1", s.AtOnce)},
+		{"repair.diag.schedule.perRack", s.PerRack < 1, fmt.Sprintf("%d is less than 1", s.PerRack)},
+		{"repair.diag.schedule.rack", s.Rack != "" && !labelKey.MatchString(s.Rack), fmt.Sprintf("%q is not a label's key", s.Rack)},
 	}
 }

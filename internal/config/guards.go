@@ -94,6 +94,7 @@ func (c Config) rules() *guard.Rules {
 		Wait:     time.Duration(g.Outbreak.Wait),
 		Rates:    map[guard.Action]guard.Limit{},
 		Ramp:     guard.Pace{Every: time.Duration(g.Ramp.Every), Limit: time.Duration(g.Ramp.Limit)},
+		Rota:     guard.Rota{AtOnce: c.Repair.Diag.Schedule.AtOnce, PerRack: c.Repair.Diag.Schedule.PerRack},
 	}
 	for action, times := range map[guard.Action]int{guard.Cordon: g.PerDay.Cordon, guard.Drain: g.PerDay.Drain,
 		guard.Reset: g.PerDay.Reset, guard.Reboot: g.PerDay.Reboot, guard.Diag: g.PerDay.Diag} {

@@ -12,5 +12,9 @@
 // it holds up its group for LeaseTime. Nobody's clock is compared with another's:
 // that a Lease is forgotten is seen by its not having changed for that long.
 //
+// A diagnosis by the clock takes nobody out of service: its leave is a label of its
+// own. Where nodes share their power across groups, their rack has a Lease too, and
+// both are had before anybody is counted.
+//
 // What cannot be asked holds. No error is returned for it: it is the answer.
 package fleet

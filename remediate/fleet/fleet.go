@@ -36,6 +36,9 @@ type Options struct {
 	// Label makes a group of the nodes with the same value of it; empty, or a node
 	// without it: the cluster.
 	Label string
+	// Rack is a label; the nodes with the same value of it share their power. Empty:
+	// those of an NVLink domain do.
+	Rack string
 	// Contract is the ConfigMap that says what a group can carry; the zero value is
 	// none.
 	Contract ConfigMap
@@ -51,8 +54,9 @@ type Fleet struct {
 	Options
 
 	times times
-	lease lease
-	size  size
+	// lease is the group's, rack that of the node's rack.
+	lease, rack lease
+	size        size
 	// arrives is until when what was begun by the last leave may reach the Node.
 	arrives time.Time
 }
@@ -63,7 +67,8 @@ func New(o Options) (*Fleet, error) {
 		return nil, errors.New("ask the group: want a node, a client and a namespace")
 	}
 	t := times{LeaseTime, LeaveTime, writeTime, surveyTime}
-	return &Fleet{Options: o, times: t, lease: lease{client: o.Client.Leases, namespace: o.Namespace, node: o.Node, time: t.lease}}, nil
+	l := lease{client: o.Client.Leases, namespace: o.Namespace, node: o.Node, time: t.lease}
+	return &Fleet{Options: o, times: t, lease: l, rack: l}, nil
 }
 
 // Survey is what was seen of the group when it was asked last, for people.
@@ -95,7 +100,7 @@ func (f *Fleet) Ask(ctx context.Context, asks []guard.Ask, leave bool) (remediat
 	}
 	if err != nil {
 		s.Error = err.Error()
-		answer = refuse(asks, guard.Hold{Guard: guard.Budget, Why: "the group cannot be asked: " + err.Error(), Until: "it answers"})
+		answer = refuse(asks, "the group cannot be asked: "+err.Error(), "it answers")
 	}
 	return answer, s
 }
@@ -111,28 +116,44 @@ func (f *Fleet) ask(ctx context.Context, asks []guard.Ask, leave bool) (remediat
 		return first, facts, nil
 	}
 	began := time.Now()
-	holder, err := f.lease.take(ctx, facts.Group)
+	holder, err := f.take(ctx, facts, asks)
 	if err != nil {
 		return remediate.Reply{}, facts, err
 	}
 	if holder != "" {
-		return refuse(asks, guard.Hold{Guard: guard.Budget, Why: "the group gives leave to one node at a time, and " + holder + " is just given it",
-			Until: "that is seen on its Node, or it is not heard of for " + f.times.lease.String()}), facts, nil
+		return refuse(asks, "leave is given to one node at a time, and "+holder+" is just given it",
+			"that is seen on its Node, or it is not heard of for "+f.times.lease.String()), facts, f.settled(ctx)
 	}
-	if facts.Peers, err = f.peers(ctx, facts.Group, asks); err != nil {
+	if err := f.see(ctx, &facts, asks); err != nil {
 		return remediate.Reply{}, facts, err // the Lease is given back by the next Settle
 	}
 	answer := f.decide(facts, asks)
 	f.pace(facts, &answer, asks)
 	answer.Until = began.Add(f.times.leave)
-	if !facts.Leave && slices.ContainsFunc(answer.Granted, func(a guard.Ask) bool { return !releases(a) }) {
-		answer.Leave, f.arrives = true, began.Add(f.times.leave+f.times.write)
+	answer.Leave = !facts.Leave && slices.ContainsFunc(answer.Granted, takesOut)
+	if answer.Leave || slices.ContainsFunc(answer.Granted, byClock) {
+		f.arrives = began.Add(f.times.leave + f.times.write)
 		return answer, facts, nil
 	}
-	if err := f.giveBack(ctx); err != nil && !errors.Is(err, errKept) {
-		return remediate.Reply{}, facts, err
+	return answer, facts, f.settled(ctx)
+}
+
+// take takes the Leases that the asks need, and names who has one of them instead.
+func (f *Fleet) take(ctx context.Context, facts guard.Facts, asks []guard.Ask) (holder string, err error) {
+	holder, err = f.lease.take(ctx, facts.Group)
+	rack := facts.Rack.Name
+	if holder != "" || err != nil || rack == "" || rack == facts.Group || !slices.ContainsFunc(asks, byClock) {
+		return holder, err
 	}
-	return answer, facts, nil
+	return f.rack.take(ctx, rack)
+}
+
+// settled gives back what was taken in vain, where that may be.
+func (f *Fleet) settled(ctx context.Context) error {
+	if err := f.giveBack(ctx); !errors.Is(err, errKept) {
+		return err
+	}
+	return nil
 }
 
 // decide has the guards decide all asks but those for a release.
@@ -159,7 +180,9 @@ func (f *Fleet) pace(facts guard.Facts, answer *remediate.Reply, asks []guard.As
 	}
 	released, hold := f.Rules.Release(facts, f.lease.released())
 	if hold != nil {
-		answer.Held = append(answer.Held, refuse(asks, *hold).Held...)
+		for _, a := range asks {
+			answer.Held = append(answer.Held, remediate.Refusal{Ask: a, Holds: []guard.Hold{*hold}})
+		}
 		return
 	}
 	f.lease.release(released)
@@ -169,7 +192,7 @@ func (f *Fleet) pace(facts guard.Facts, answer *remediate.Reply, asks []guard.As
 // errKept is why a Lease is not given back yet.
 var errKept = errors.New("the Lease is kept: a write that was begun may still reach the Node")
 
-// Settle gives the Lease back, if this node has it: at once where the leave is seen
+// Settle gives the Leases back, if this node has any: at once where the leave is seen
 // on the Node, else not before anything that was begun has arrived there. It has to
 // be called again after an error.
 func (f *Fleet) Settle(ctx context.Context, seen bool) error {
@@ -185,13 +208,20 @@ func (f *Fleet) giveBack(ctx context.Context) error {
 	if time.Now().Before(f.arrives) {
 		return errKept
 	}
-	return f.lease.giveBack(ctx)
+	return errors.Join(f.rack.giveBack(ctx), f.lease.giveBack(ctx))
 }
 
 func releases(a guard.Ask) bool { return a.Action == guard.Release }
+func byClock(a guard.Ask) bool  { return a.Action == guard.Scheduled }
+func takesOut(a guard.Ask) bool { return !releases(a) && !byClock(a) }
 
-func refuse(asks []guard.Ask, h guard.Hold) (answer remediate.Reply) {
+// refuse holds all asks, each by the guard that counts for it.
+func refuse(asks []guard.Ask, why, until string) (answer remediate.Reply) {
 	for _, a := range asks {
+		h := guard.Hold{Guard: guard.Budget, Why: why, Until: until}
+		if byClock(a) {
+			h.Guard = guard.Schedule
+		}
 		answer.Held = append(answer.Held, remediate.Refusal{Ask: a, Holds: []guard.Hold{h}})
 	}
 	return answer

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -41,21 +42,58 @@ func (f *Fleet) survey(ctx context.Context, asks []guard.Ask) (guard.Facts, erro
 		return guard.Facts{}, err
 	}
 	group := f.group(own)
-	facts := guard.Facts{At: time.Now(), Group: group, Leave: leave(own)}
+	facts := guard.Facts{At: time.Now(), Group: group, Leave: leave(own), Rack: f.rackOf(own)}
 	if facts.Nodes, err = f.nodes(ctx, group); err != nil {
 		return facts, err
 	}
 	if facts.Cleared, err = f.cleared(ctx, group); err != nil {
 		return facts, err
 	}
-	if facts.Peers, err = f.peers(ctx, group, asks); err != nil {
+	if err = f.see(ctx, &facts, asks); err != nil {
 		return facts, err
 	}
 	facts.Load = f.load(ctx, own)
 	return facts, nil
 }
 
-// peers finds the nodes that the asks are decided by.
+// see finds the nodes that the asks are decided by.
+func (f *Fleet) see(ctx context.Context, facts *guard.Facts, asks []guard.Ask) (err error) {
+	if facts.Peers, err = f.peers(ctx, facts.Group, asks); err != nil || !slices.ContainsFunc(asks, byClock) {
+		return err
+	}
+	if facts.Busy, err = f.busy(ctx, facts.Group); err != nil || facts.Rack.Name == "" {
+		return err
+	}
+	facts.Rack.Busy, err = f.busy(ctx, facts.Rack.Name)
+	return err
+}
+
+// busy names the other nodes of a group, or a rack, that are diagnosed. Level 1 has
+// no test that draws power.
+func (f *Fleet) busy(ctx context.Context, group string) (names []string, err error) {
+	found, err := f.list(ctx, within(group, remediate.LabelDiagnosing+" notin (1),"+remediate.LabelDiagnosing))
+	for n := range found {
+		if name := found[n].Name; name != f.Node {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// rackOf gives the node's rack. What the site says of it outranks the NVLink domain;
+// a node of which it says nothing may stand anywhere.
+func (f *Fleet) rackOf(own *metav1.PartialObjectMetadata) guard.Rack {
+	key := cmp.Or(f.Rack, remediate.LabelDomain)
+	switch value := own.Labels[key]; {
+	case value != "":
+		return guard.Rack{Name: key + "=" + value}
+	case f.Rack != "":
+		return guard.Rack{Unknown: "the Node has no label " + f.Rack + ", which would say whose power it shares"}
+	}
+	return guard.Rack{}
+}
+
+// peers finds the nodes that are out, or show what comes with the same rollout.
 func (f *Fleet) peers(ctx context.Context, group string, asks []guard.Ask) (peers []guard.Peer, err error) {
 	for _, selector := range selectors(asks) {
 		found, err := f.list(ctx, within(group, selector))

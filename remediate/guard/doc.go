@@ -7,6 +7,6 @@
 // only counts, and nothing here can keep a node from serving again: a release is
 // at most put off, by Ramp.
 //
-// The guards: Quiet and Rate know this node alone; Budget, Outbreak, Capacity and
-// Ramp know its group.
+// The guards: Quiet and Rate know this node alone; Budget, Outbreak, Capacity, Ramp
+// and Schedule know its group, Power its rack.
 package guard

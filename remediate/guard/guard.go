@@ -10,7 +10,7 @@ import (
 type Action string
 
 // The actions. Release is that a node which has served its probation goes back to
-// service.
+// service, Scheduled a diagnosis by the clock, which is no step of a plan.
 const (
 	Cordon  Action = "cordon"
 	Drain   Action = "drain"
@@ -18,6 +18,8 @@ const (
 	Reset   Action = "reset"
 	Reboot  Action = "reboot"
 	Release Action = "release"
+
+	Scheduled Action = "scheduled-diag"
 )
 
 // Guard names who holds an action.
@@ -37,6 +39,10 @@ const (
 	Rate Guard = "rate"
 	// Ramp: others of the group have just gone back to service.
 	Ramp Guard = "ramp"
+	// Schedule: as many nodes of the group are diagnosed as may be.
+	Schedule Guard = "schedule"
+	// Power: as many nodes of the rack are diagnosed as its power allows.
+	Power Guard = "power"
 )
 
 // Hold is one guard's no, for the moment.
@@ -73,6 +79,10 @@ type Facts struct {
 	// Peers are the other nodes of the group that are out of service, or show a
 	// fault that comes with rollouts.
 	Peers []Peer
+	// Busy names the other nodes of the group that are diagnosed. It and Rack are for
+	// a diagnosis by the clock, and are found for that alone.
+	Busy []string
+	Rack Rack
 	// Leave: this node has the group's leave already, and is counted.
 	Leave bool
 	// Cleared is until when a person has cleared outbreaks.
@@ -119,6 +129,8 @@ type Rules struct {
 	Rates map[Action]Limit
 	// Ramp staggers releases.
 	Ramp Pace
+	// Rota bounds the diagnoses by the clock.
+	Rota Rota
 }
 
 // Default gives the rules that hold where a site says nothing.
@@ -133,12 +145,16 @@ func Default() Rules {
 		Rates: map[Action]Limit{Cordon: {6, day}, Drain: {12, day}, Reset: {4, day},
 			Reboot: {2, day}, Diag: {6, day}},
 		Ramp: Pace{Every: time.Minute, Limit: 15 * time.Minute},
+		Rota: Rota{AtOnce: 1, PerRack: 1},
 	}
 }
 
 // Decide gives what holds an action that the group has a say in. A release is
 // Ramp's alone.
 func (r Rules) Decide(f Facts, a Ask) []Hold {
+	if a.Action == Scheduled {
+		return r.scheduled(f) // it takes nobody out of service
+	}
 	var holds []Hold
 	for _, h := range []*Hold{r.budget(f, a), r.outbreak(f, a), capacity(f, a)} {
 		if h != nil {

@@ -60,7 +60,7 @@ func ourConditions() []string {
 func ourLabels() []string {
 	return []string{
 		remediate.LabelState, remediate.LabelFault, remediate.LabelRadius,
-		remediate.LabelGPUs, remediate.LabelDomain, remediate.LabelDiag,
+		remediate.LabelGPUs, remediate.LabelDomain, remediate.LabelDiag, remediate.LabelDiagnosing,
 	}
 }
 
@@ -150,6 +150,7 @@ func (v view) observed() remediate.Observed {
 		Kept:          v.kept,
 		Asks:          v.asks,
 		DiagAt:        v.diagAt,
+		Diagnosing:    v.labels[remediate.LabelDiagnosing],
 		Offered:       v.offered,
 		InHand:        v.inHand,
 	}

@@ -271,3 +271,24 @@ func TestGone(t *testing.T) {
 		})
 	}
 }
+
+func TestWhoHasAStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	if pid, inUse := InUse(path); inUse {
+		t.Errorf("a store that is not there is in use by %d", pid)
+	}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// That we have it ourselves is seen by the lock; as who, another process sees.
+	if pid, inUse := InUse(path); !inUse || pid != 0 {
+		t.Errorf("in use %t, by %d", inUse, pid)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if pid, inUse := InUse(path); inUse {
+		t.Errorf("a store that was closed is in use by %d", pid)
+	}
+}

@@ -22,11 +22,11 @@ const dcgmEngine = "localhost:5555"
 type clinic struct {
 	*workshop
 	*daemontest.Daemon
-	t *testing.T
+	t testing.TB
 }
 
 // diagnosing prepares one: the work is drained by nobody, the engine runs.
-func diagnosing(t *testing.T) *clinic {
+func diagnosing(t testing.TB) *clinic {
 	t.Helper()
 	d := programs.New(t)
 	c := &clinic{workshop: equip(t, d), Daemon: d, t: t}
@@ -78,15 +78,28 @@ func stepIs(i remediate.Incident, k remediate.StepKind, s remediate.StepStatus) 
 	return false
 }
 
+// busy says whether the engine diagnoses.
+func (c *clinic) busy() bool {
+	busy, err := c.Sim.Diag().Running()
+	must(c.t, err)
+	return busy
+}
+
 // idle fails the test if the engine is busy, or a dcgmi runs.
 func (c *clinic) idle() {
 	c.t.Helper()
-	if busy, err := c.Sim.Diag().Running(); err != nil || busy {
-		c.t.Errorf("the engine is busy: %t, %v", busy, err)
+	if c.busy() {
+		c.t.Error("the engine is busy")
 	}
-	if out, err := exec.Command("pgrep", "--parent", fmt.Sprint(c.PID()), "dcgmi").Output(); err == nil {
-		c.t.Errorf("dcgmi runs: %s", out)
+	if pids := c.dcgmis(); pids != "" {
+		c.t.Errorf("dcgmi runs: %s", pids)
 	}
+}
+
+// dcgmis are the processes of dcgmi that the daemon has.
+func (c *clinic) dcgmis() string {
+	out, _ := exec.Command("pgrep", "--parent", fmt.Sprint(c.PID()), "dcgmi").Output() // it fails where there is none
+	return string(out)
 }
 
 // TestADiagnosisPassesBeforeTheProbation: after the reset, and the evidence has it.
@@ -179,16 +192,10 @@ func TestWorkEndsADiagnosis(t *testing.T) {
 	var said strings.Builder
 	asked.Stdout, asked.Stderr = &said, &said
 	must(t, asked.Start())
-	daemontest.Await(t, "the diagnosis runs", func() bool {
-		busy, err := c.Sim.Diag().Running()
-		return err == nil && busy
-	})
+	daemontest.Await(t, "the diagnosis runs", c.busy)
 	arrived := time.Now()
 	c.hold("python3", 2, "")
-	daemontest.Await(t, "the engine is free", func() bool {
-		busy, err := c.Sim.Diag().Running()
-		return err == nil && !busy
-	})
+	daemontest.Await(t, "the engine is free", func() bool { return !c.busy() })
 	took := time.Since(arrived)
 	t.Logf("from the work's coming to the engine free: %s", took.Round(time.Millisecond))
 	if took > 10*time.Second {
@@ -266,5 +273,23 @@ func TestADiagnosisWithoutADaemon(t *testing.T) {
 	}
 	if code, out := run(3); code != 0 || !strings.Contains(out, "verdict") {
 		t.Errorf("exit status %d, want 0:\n%s", code, out)
+	}
+}
+
+// TestADiagnosisBesideADaemonElsewhere is refused at once: by whom, and how to ask.
+func TestADiagnosisBesideADaemonElsewhere(t *testing.T) {
+	t.Parallel()
+	c := diagnosing(t)
+	c.StartReady()
+	cmd := exec.Command(programs.Binary(t), "diag", "--config", c.ConfigPath()) // whose port the kernel chose
+	cmd.Env = append(os.Environ(), c.Env...)
+	text, _ := cmd.CombinedOutput() // its exit status is looked at
+	if code := cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit status %d, want 1", code)
+	}
+	for _, want := range []string{fmt.Sprintf("process %d,", c.PID()), c.Config.State.Path + " locked", "--url", "gpuhealthd.io/diag-request"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in: %s", want, text)
+		}
 	}
 }

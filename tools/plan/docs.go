@@ -69,6 +69,7 @@ that was refused, or that there was nobody to do, does not.
 | a diagnosis passes | probation |
 | a diagnosis fails | ` + "`failed`" + ` where an error's severity is isolate, or nothing is left; else a reboot, and another diagnosis |
 | work comes to a GPU that is diagnosed, or nobody can tell for ` + "`unreachable`" + ` who holds it | called off; begun anew when idle, after a pause of five minutes and three times in all; then by ` + "`unproven`" + ` |
+| another part sits where the faulty one was | it is diagnosed at ` + "`repair.diag.level`" + `, then probation; what was tried on the one before does not count |
 | a drain, a reset or a reboot is due | the diagnosis is called off for it, and begun anew after it; that does not count |
 | a diagnosis is doubtful, or there is no dcgmi | by ` + "`unproven`" + ` the node waits for a person (` + "`hold`" + `), or probation (` + "`accept`" + `); told |
 | a fault asks for a diagnosis alone (a storm of errors, a suspect GPU) | when idle; a failure is ` + "`failed`" + ` |
