@@ -1,0 +1,68 @@
+package serving
+
+import "encoding/json"
+
+// saved is the form in which a watch outlives its process: who had requests open,
+// and since when they have not got on where that is long enough to matter. What
+// changes with every scrape of a healthy engine is not in it, so that it is seldom
+// written.
+type saved struct {
+	ID
+	*replica
+}
+
+// MarshalJSON gives what has to outlive the process.
+func (w *Watch) MarshalJSON() ([]byte, error) {
+	all := []saved{}
+	for _, r := range w.sorted() {
+		kept := &replica{Life: r.Life, Endpoints: map[string]*endpoint{}}
+		for url, p := range r.Endpoints {
+			if p = p.saved(w.cfg); len(p.Engines) > 0 {
+				kept.Endpoints[url] = p
+			}
+		}
+		if len(kept.Endpoints) > 0 {
+			all = append(all, saved{r.now.ID(), kept})
+		}
+	}
+	return json.Marshal(all)
+}
+
+// saved is what is kept of an endpoint: the engines with requests open.
+func (p *endpoint) saved(cfg Config) *endpoint {
+	kept := &endpoint{Started: p.Started, Engines: map[string]*engine{}}
+	if !p.busy && p.silentFor(p.asked) >= 2*cfg.Period {
+		kept.Heard = p.Heard
+	}
+	for name, e := range p.Engines {
+		if !e.Open || e.paused || p.busy {
+			continue
+		}
+		kept.Engines[name] = &engine{Measured: e.Measured}
+		if p.asked.Sub(e.Moved) >= 2*cfg.Period {
+			kept.Engines[name].Moved = e.Moved
+		}
+	}
+	return kept
+}
+
+// UnmarshalJSON restores what MarshalJSON gave, into a new watch.
+func (w *Watch) UnmarshalJSON(data []byte) error {
+	var all []saved
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.replica == nil {
+			continue
+		}
+		for _, p := range s.Endpoints {
+			for name, e := range p.Engines {
+				e.name, e.Open = name, true
+			}
+		}
+		s.now = Replica{Name: s.Name, UID: s.UID, Life: s.Life}
+		w.replicas[s.ID] = s.replica
+	}
+	return nil
+}
