@@ -70,10 +70,15 @@ func (p *endpoint) wait(now time.Time) {
 	}
 }
 
-// silentFor is for how long it has not answered, zero if it did last time.
-func (p *endpoint) silentFor(now time.Time) time.Duration {
+// silentFor is for how long it is known not to have answered, zero if it did last
+// time.
+func (p *endpoint) silentFor() time.Duration {
 	if p.answer == Answered {
 		return 0
 	}
-	return now.Sub(p.Heard)
+	return p.asked.Sub(p.Heard)
 }
+
+// stillFor is for how long an engine is known not to have got on: to the last time
+// that it was asked, answer or none.
+func (p *endpoint) stillFor(e *engine) time.Duration { return p.asked.Sub(e.Moved) }

@@ -42,7 +42,10 @@ func (g *gpu) poll(a Activity) {
 type side uint8
 
 const (
+	// sideUnknown: too few of them tell.
 	sideUnknown side = iota
+	// sideMixed: they tell, and are neither for sure.
+	sideMixed
 	sideIdle
 	sideWorking
 )
@@ -55,10 +58,11 @@ func (w *Watch) side(now time.Time, gpus []string, engines, goOn int) side {
 		return sideUnknown
 	}
 	need := max(1, len(gpus)*(engines-goOn)/engines)
-	idle, working := 0, 0
+	idle, working, unknown := 0, 0, 0
 	for _, uuid := range gpus {
 		switch g := w.gpus[uuid]; {
-		case g == nil || w.old(now, g):
+		case g == nil || w.old(now, g) || g.doing == Unknown:
+			unknown++
 		case g.idle >= settled:
 			idle++
 		case g.working >= settled:
@@ -70,8 +74,10 @@ func (w *Watch) side(now time.Time, gpus []string, engines, goOn int) side {
 		return sideIdle
 	case working > len(gpus)-need:
 		return sideWorking
+	case idle+unknown >= need:
+		return sideUnknown
 	}
-	return sideUnknown
+	return sideMixed
 }
 
 // old says whether a GPU's last poll is too long ago to say anything.

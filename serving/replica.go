@@ -101,6 +101,7 @@ func (w *Watch) look(now time.Time, r *replica) Look {
 	case len(stuckOnes) == 0:
 	case l.side == sideWorking:
 		l.State = Well
+	case l.side == sideMixed:
 	case l.side == sideIdle && !doubted:
 		l.State, l.Why = Stalled, why(stuckOnes, w.doing(r.now.GPUs))
 	case doubted:
@@ -108,16 +109,16 @@ func (w *Watch) look(now time.Time, r *replica) Look {
 	default:
 		l.State, l.Why = Doubtful, why(stuckOnes, "what its GPUs do is not known")
 	}
-	r.outlive(now, l.side, 2*w.cfg.Poll)
+	r.outlive(l.side, 2*w.cfg.Poll)
 	return l
 }
 
 // outlive marks the endpoints that do not answer while the GPUs work on: they are
 // not frozen, and what they had open may be done by now. A kernel may outlast its
 // engine for a poll.
-func (r *replica) outlive(now time.Time, side side, grace time.Duration) {
+func (r *replica) outlive(side side, grace time.Duration) {
 	for _, p := range r.Endpoints {
-		if side == sideWorking && p.silentFor(now) > grace {
+		if side == sideWorking && p.silentFor() > grace {
 			p.busy = true
 		}
 	}

@@ -8,7 +8,7 @@ import "encoding/json"
 // written.
 type saved struct {
 	ID
-	*replica
+	Said *replica
 }
 
 // MarshalJSON gives what has to outlive the process.
@@ -31,16 +31,16 @@ func (w *Watch) MarshalJSON() ([]byte, error) {
 // saved is what is kept of an endpoint: the engines with requests open.
 func (p *endpoint) saved(cfg Config) *endpoint {
 	kept := &endpoint{Started: p.Started, Engines: map[string]*engine{}}
-	if !p.busy && p.silentFor(p.asked) >= 2*cfg.Period {
+	if !p.busy && p.silentFor() >= 2*cfg.Period {
 		kept.Heard = p.Heard
 	}
 	for name, e := range p.Engines {
-		if !e.Open || e.paused || p.busy {
+		if !e.works() || p.busy {
 			continue
 		}
 		kept.Engines[name] = &engine{Measured: e.Measured}
-		if p.asked.Sub(e.Moved) >= 2*cfg.Period {
-			kept.Engines[name].Moved = e.Moved
+		if p.stillFor(e) >= 2*cfg.Period {
+			kept.Engines[name].Moved, kept.Engines[name].Counters = e.Moved, e.Counters
 		}
 	}
 	return kept
@@ -53,16 +53,16 @@ func (w *Watch) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	for _, s := range all {
-		if s.replica == nil {
+		if s.Said == nil {
 			continue
 		}
-		for _, p := range s.Endpoints {
+		for _, p := range s.Said.Endpoints {
 			for name, e := range p.Engines {
 				e.name, e.Open = name, true
 			}
 		}
-		s.now = Replica{Name: s.Name, UID: s.UID, Life: s.Life}
-		w.replicas[s.ID] = s.replica
+		s.Said.now = Replica{Name: s.Name, UID: s.UID, Life: s.Said.Life}
+		w.replicas[s.ID] = s.Said
 	}
 	return nil
 }

@@ -41,12 +41,12 @@ func (w *Watch) Scores(now time.Time, fleet Fleet, sick map[string]bool) []Score
 		l := w.look(now, r)
 		s := Score{Replica: r.now, Model: r.model(), State: l.State, Latency: r.latency(), Parts: map[Part]float64{}}
 		s.set(PartProgress, w.progress(now, r, l.side))
+		s.set(PartGPU, w.inOrder(now, l, sick))
 		scores = append(scores, s)
 	}
-	for i, r := range rs {
+	for i := range scores {
 		s := &scores[i]
 		s.set(PartLatency, worst(s.Latency.against(peers(scores, i)), s.Latency.against(fleet[s.Model])))
-		s.set(PartGPU, w.inOrder(now, r.now.GPUs, sick))
 	}
 	return scores
 }
@@ -67,26 +67,27 @@ func (w *Watch) progress(now time.Time, r *replica, side side) (part *float64) {
 		one := 1.0
 		switch {
 		case p.phase(now, e, w.cfg) == resting:
-		case !e.Open || !e.Measured || e.paused || p.busy || p.stale(now, w.cfg):
+		case !e.works() || !e.Measured || p.busy || p.stale(now, w.cfg):
 			continue
 		case side != sideWorking:
-			one = max(0, 1-now.Sub(e.Moved).Seconds()/w.cfg.Stall.Seconds())
+			one = max(0, 1-p.stillFor(e).Seconds()/w.cfg.Stall.Seconds())
 		}
 		part = worst(part, &one)
 	}
 	return part
 }
 
-// inOrder is the share of the GPUs that are in order, of those that are known.
-func (w *Watch) inOrder(now time.Time, gpus []string, sick map[string]bool) *float64 {
+// inOrder is the share of the GPUs that are in order, of those that are known. One
+// that seems to be busy while nothing is open is nothing.
+func (w *Watch) inOrder(now time.Time, l Look, sick map[string]bool) *float64 {
 	n, well := 0.0, 0.0
-	for _, uuid := range gpus {
+	for _, uuid := range l.Replica.GPUs {
 		g := w.gpus[uuid]
 		switch {
 		case sick[uuid]:
 			n++
 		case g == nil || w.old(now, g) || g.doing == Unknown:
-		case g.doing == Wedged && g.idle >= settled:
+		case g.doing == Wedged && g.idle >= settled && l.State != Well:
 			n++
 		default:
 			n, well = n+1, well+1

@@ -39,28 +39,26 @@ const (
 	stuck
 )
 
+// jitter is by how much the times of two scrapes may miss their period.
+const jitter = 500 * time.Millisecond
+
 // phase judges one engine by its counters alone. One that does not count what moves
 // while a request is computed on is judged only where it does not answer either.
 func (p *endpoint) phase(now time.Time, e *engine, cfg Config) phase {
-	silent := p.silentFor(now)
+	silent, still := p.silentFor(), p.stillFor(e)
 	switch {
 	case p.stale(now, cfg):
 		return phaseUnknown
 	case e.paused && silent == 0, e.rests() && silent == 0:
 		return resting
-	case !e.Open || e.paused || p.busy:
+	case !e.works() || p.busy:
 		return phaseUnknown
-	case now.Sub(e.Moved) < cfg.Stall && silent == 0:
+	case still < cfg.Stall-jitter && silent == 0:
 		return moving
-	case now.Sub(e.Moved) < cfg.Stall, !e.Measured && silent < cfg.Stall:
+	case still < cfg.Stall-jitter, !e.Measured && silent < cfg.Stall-jitter:
 		return phaseUnknown
 	}
 	return stuck
-}
-
-// rests says whether an engine is known to have nothing open.
-func (e *engine) rests() bool {
-	return known(e.last.Running) && !e.Open
 }
 
 // doubted says whether an engine's process may be gone: nobody listens any more,
