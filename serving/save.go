@@ -1,6 +1,9 @@
 package serving
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // saved is the form in which a watch outlives its process: who had requests open,
 // and since when they have not got on where that is long enough to matter. What
@@ -53,8 +56,8 @@ func (w *Watch) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	for _, s := range all {
-		if s.Said == nil {
-			continue
+		if !s.Said.whole() {
+			return fmt.Errorf("what replica %q has said is not whole", s.Name)
 		}
 		for _, p := range s.Said.Endpoints {
 			for name, e := range p.Engines {
@@ -65,4 +68,22 @@ func (w *Watch) UnmarshalJSON(data []byte) error {
 		w.replicas[s.ID] = s.Said
 	}
 	return nil
+}
+
+// whole says whether nothing is missing that is always saved.
+func (r *replica) whole() bool {
+	if r == nil {
+		return false
+	}
+	for _, p := range r.Endpoints {
+		if p == nil {
+			return false
+		}
+		for _, e := range p.Engines {
+			if e == nil {
+				return false
+			}
+		}
+	}
+	return true
 }
