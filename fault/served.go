@@ -102,8 +102,11 @@ func (j *Judge) replica(now time.Time, w Workload, l serving.Look) {
 func (j *Judge) Scores(now time.Time, fleet serving.Fleet) []serving.Score {
 	sick := map[string]bool{}
 	for _, e := range j.open {
-		if e.PCI != (xidparse.PCI{}) && e.Confirmed && e.rule.Hardware && e.Root == nil {
+		if e.PCI != (xidparse.PCI{}) && !e.Class.IsSXid() && e.Confirmed && e.rule.Hardware && e.Root == nil {
 			sick[j.named(e.PCI).UUID] = true
+			for _, instance := range j.instances(e.PCI) {
+				sick[instance] = true
+			}
 		}
 	}
 	return j.watch.Scores(now, fleet, sick)

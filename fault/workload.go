@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // Workload is what runs on GPUs: a pod as namespace/name, or what the configuration
@@ -95,4 +97,12 @@ func (j *Judge) on(uuids []string) []Device {
 	}
 	sortDevices(ds)
 	return ds
+}
+
+// instances gives the UUIDs of a GPU's MIG instances.
+func (j *Judge) instances(pci xidparse.PCI) []string {
+	if d := j.devices[pci]; d != nil {
+		return d.Instances
+	}
+	return nil
 }

@@ -24,6 +24,10 @@ type endpoint struct {
 // reckoned from a clock that is set, and in hundredths of a second.
 const restartSlack = 2 * time.Second
 
+// maxEngines bounds the engines of one endpoint: more are none that serve, but a text
+// that is garbled.
+const maxEngines = 256
+
 // take reads one scrape. It says whether an engine was started anew since the one
 // before.
 func (p *endpoint) take(s Scrape) (anew bool) {
@@ -46,7 +50,7 @@ func (p *endpoint) take(s Scrape) (anew bool) {
 	p.Heard, p.busy = end, false
 	before := p.Engines
 	p.Engines = make(map[string]*engine, len(s.Engines))
-	for _, r := range s.Engines {
+	for _, r := range s.Engines[:min(len(s.Engines), maxEngines)] {
 		e := before[r.Engine]
 		if e == nil {
 			e = &engine{name: r.Engine}

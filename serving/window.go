@@ -30,7 +30,7 @@ func (w *window) push(at time.Time, r Reading) {
 
 // load is what was done in a window.
 type load struct {
-	// tokens came in so many seconds, times the requests that ran.
+	// tokens came in so many seconds, 0 where they are not counted, times the requests that ran.
 	tokens, requestSeconds float64
 	// worked is for how long any ran.
 	worked time.Duration
@@ -40,11 +40,13 @@ type load struct {
 func (w window) load() (l load) {
 	for i := 1; i < len(w); i++ {
 		a, b := w[i-1], w[i]
-		if !positive(a.running) || !positive(b.running) || !known(a.tokens) || !known(b.tokens) || *b.tokens < *a.tokens {
+		if !positive(a.running) || !positive(b.running) {
 			continue
 		}
 		took := b.at.Sub(a.at)
-		l.tokens += *b.tokens - *a.tokens
+		if known(a.tokens) && known(b.tokens) {
+			l.tokens += *b.tokens - *a.tokens
+		}
 		l.requestSeconds += (*a.running + *b.running) / 2 * took.Seconds()
 		l.worked += took
 	}
