@@ -31,8 +31,10 @@ const (
 	Refused
 	// Silent: it has not answered within the deadline.
 	Silent
-	// Failed: it has answered, and not with metrics of a known engine.
+	// Failed: it has answered, and not with metrics.
 	Failed
+	// Foreign: it has answered with metrics, and of no engine that is known.
+	Foreign
 )
 
 // Scrape is one look at one endpoint of a replica.
@@ -54,6 +56,15 @@ type Scrape struct {
 	// Engines are those behind the endpoint, sorted by name; there are several with
 	// data parallelism.
 	Engines []Reading
+}
+
+// Job is a pod that was given GPUs and serves nothing that can be asked.
+type Job struct {
+	// Name is namespace/name of the pod.
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+	// GPUs are UUIDs, sorted: those of whole GPUs, and of MIG instances.
+	GPUs []string `json:"gpus"`
 }
 
 // Reading is what one engine says. A nil pointer is unknown: the engine has no such
