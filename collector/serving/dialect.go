@@ -52,14 +52,23 @@ type Dialects struct {
 //go:embed dialects.yaml
 var table []byte
 
+// ParseDialects reads a table of dialects, as YAML. NewDialects checks what stands in
+// it. An error names line and field.
+func ParseDialects(text []byte) (list []Dialect, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("dialects: %w", err)
+	}
+	return list, nil
+}
+
 // NewDialects gives the engines that are known, and more of a site's own, which are
 // tried first and replace one of the same name. An error names field and value.
 func NewDialects(more []Dialect) (*Dialects, error) {
-	var known []Dialect
-	decoder := yaml.NewDecoder(bytes.NewReader(table))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&known); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("dialects.yaml: %w", err)
+	known, err := ParseDialects(table)
+	if err != nil {
+		return nil, err
 	}
 	d := &Dialects{wanted: map[string]bool{startMetric: true}}
 	for i, one := range slices.Concat(more, known) {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 )
 
 func TestDialects(t *testing.T) {
@@ -34,8 +32,8 @@ const site = `
 `
 
 func TestDialectsOfASite(t *testing.T) {
-	var more []Dialect
-	if err := yaml.Unmarshal([]byte(site), &more); err != nil {
+	more, err := ParseDialects([]byte(site))
+	if err != nil {
 		t.Fatal(err)
 	}
 	d, err := NewDialects(more)
@@ -60,6 +58,17 @@ lmdeploy:state{is="awake"} 0
 		s, err := d.read(strings.NewReader(test.answer), test.dialect)
 		if err != nil || told(s) != test.want {
 			t.Errorf("got %q, %v; want %q", told(s), err, test.want)
+		}
+	}
+}
+
+func TestParseDialects(t *testing.T) {
+	if list, err := ParseDialects(nil); err != nil || len(list) != 0 {
+		t.Errorf("of an empty file: %v, %v", list, err)
+	}
+	for text, want := range map[string]string{"- name: a\n  colour: red": "line 2: field colour", "name: a": "line 1", "- name: [a": "yaml"} {
+		if _, err := ParseDialects([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

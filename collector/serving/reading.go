@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -94,8 +93,8 @@ func (d *dialect) readings(e *exposition) []serving.Reading {
 		all = append(all, serving.Reading{
 			Engine: name, Model: models[name],
 			Running: running[name].known(), Waiting: waiting[name].known(),
-			Progress: shared(progress, name).known(), Tokens: tokens[name].known(), Finished: finished[name].known(),
-			Paused: cmp.Or(paused[name], paused[""]), FirstToken: firstToken[name], PerToken: perToken[name],
+			Progress: progress[name].known(), Tokens: tokens[name].known(), Finished: finished[name].known(),
+			Paused: paused[name], FirstToken: firstToken[name], PerToken: perToken[name],
 		})
 	}
 	return all
@@ -105,20 +104,6 @@ func addKeys[V any](all map[string]bool, some map[string]V) {
 	for key := range some {
 		all[key] = true
 	}
-}
-
-// shared is an engine's own part and what is told of all engines together: where an
-// endpoint counts progress for the whole, that stands for each of them. It may hide
-// an engine that stands still, and never invents one.
-func shared(values byEngine, engine string) *value {
-	own, whole := values[engine], values[""]
-	switch {
-	case engine == "" || whole == nil:
-		return own
-	case own == nil:
-		return whole
-	}
-	return &value{sum: own.sum + whole.sum, bad: own.bad || whole.bad}
 }
 
 // models are the names of the models, by engine: the first in the alphabet where an

@@ -90,8 +90,8 @@ func New(options Options) (*Engine, error) {
 	if o.Ranks < 1 || o.Slots < 1 || o.PromptRate < 0 || o.TokenRate < 0 || o.Cold < 0 {
 		return nil, fmt.Errorf("engine: %+v: want no value below zero", *o)
 	}
-	if o.Ranks > 1 && o.Kind != "vllm" && o.Kind != "sglang" {
-		return nil, fmt.Errorf("engine %s: %d ranks: it cannot tell them apart", o.Kind, o.Ranks)
+	if o.Ranks > 1 && o.Kind != "vllm" {
+		return nil, fmt.Errorf("engine %s: %d ranks: its metrics cannot tell them apart", o.Kind, o.Ranks)
 	}
 	e := &Engine{options: options, changed: make(chan struct{}), faults: faults{slow: 1}}
 	e.life = e.born()

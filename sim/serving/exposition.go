@@ -19,7 +19,7 @@ func (e *Engine) metrics(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for n, rank := range e.life.ranks {
-		tell(e.options.Kind, &x, says{rank: rank, number: n, awake: !e.faults.asleep, others: len(e.life.ranks) > 1})
+		tell(e.options.Kind, &x, says{rank: rank, number: n, awake: !e.faults.asleep})
 	}
 	x.sample("process_start_time_seconds", "gauge", "", float64(e.life.began.UnixMilli())/1000)
 }

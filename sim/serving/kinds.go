@@ -12,7 +12,6 @@ type says struct {
 	*rank
 	number int
 	awake  bool
-	others bool // it is not the only rank
 }
 
 // tell tells of a rank as an engine of that kind does. What moves only at the end of
@@ -67,9 +66,6 @@ func tellVLLM(x *exposition, r says, labels string) {
 
 func tellSGLang(x *exposition, r says, model string) {
 	labels := join(model, `tp_rank="0"`)
-	if r.others {
-		labels = join(fmt.Sprintf(`dp_rank="%d"`, r.number), labels)
-	}
 	x.sample("sglang:num_running_reqs", "gauge", labels, float64(r.running))
 	x.sample("sglang:num_queue_reqs", "gauge", labels, float64(r.waiting))
 	x.sample("sglang:prompt_tokens_total", "counter", labels, float64(r.donePrompt))
