@@ -25,7 +25,7 @@ type engine struct {
 // take reads what an engine says at a moment. It says whether it was started anew
 // since it said something before: none of its counters ever falls.
 func (e *engine) take(at time.Time, r Reading) (anew bool) {
-	told := counters{r.Progress, r.Finished, r.Tokens}
+	told := r.counters()
 	if anew = e.Counters.anyAbove(told); anew {
 		*e = engine{name: e.name}
 	}
@@ -56,6 +56,8 @@ type counters struct {
 	Finished *float64 `json:",omitempty"`
 	Tokens   *float64 `json:",omitempty"`
 }
+
+func (r Reading) counters() counters { return counters{r.Progress, r.Finished, r.Tokens} }
 
 func (c counters) all() [3]*float64 { return [...]*float64{c.Progress, c.Finished, c.Tokens} }
 

@@ -103,9 +103,9 @@ func (t *Trials) scrape(s Scrape, next map[looked]Reading) (why string) {
 	}
 	for _, r := range s.Engines {
 		at := looked{s.Replica.Name, s.Replica.Life, s.Endpoint, r.Engine}
-		last, known := t.before[at]
+		last, seen := t.before[at]
 		next[at] = r
-		if lack := r.lacks(last, known); lack != "" {
+		if lack := r.lacks(last, seen); lack != "" {
 			why = lack
 		}
 	}
@@ -113,7 +113,7 @@ func (t *Trials) scrape(s Scrape, next map[looked]Reading) (why string) {
 }
 
 // lacks says why an engine has not shown that it works, since the reading before.
-func (r Reading) lacks(last Reading, known bool) string {
+func (r Reading) lacks(last Reading, seen bool) string {
 	name := "the engine"
 	if r.Engine != "" {
 		name += " " + r.Engine
@@ -125,20 +125,10 @@ func (r Reading) lacks(last Reading, known bool) string {
 		return name + " does not tell its requests; only a canary could"
 	case !r.open():
 		return ""
-	case known && r.moved(last):
+	case seen && r.counters().anyAbove(last.counters()):
 		return ""
 	}
 	return name + " has requests open and no token has come"
-}
-
-func (r Reading) open() bool {
-	return r.Running != nil && *r.Running > 0 || r.Waiting != nil && *r.Waiting > 0
-}
-
-// moved says whether any of what rises with the work has risen.
-func (r Reading) moved(last Reading) bool {
-	rose := func(was, is *float64) bool { return was != nil && is != nil && *is > *was }
-	return rose(last.Progress, r.Progress) || rose(last.Tokens, r.Tokens) || rose(last.Finished, r.Finished)
 }
 
 // look counts one look, of which why is what it lacked.

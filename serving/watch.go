@@ -7,16 +7,6 @@ import (
 	"time"
 )
 
-// Job is work that holds GPUs of this node and has no engine: a pod, or a tree of
-// processes.
-type Job struct {
-	Name string
-	// UID is the pod's; empty outside of pods.
-	UID string
-	// GPUs are UUIDs.
-	GPUs []string
-}
-
 // ID is what the job is known by.
 func (j Job) ID() ID { return ID{j.Name, j.UID} }
 
