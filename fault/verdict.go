@@ -23,6 +23,9 @@ type Verdict struct {
 	// Hard faults have made the GPU useless already; they are contained at once.
 	Hard  bool  `json:"hard"`
 	Drain Drain `json:"drain"`
+	// Workloads are the pods, or what the configuration names, that the verdict is
+	// about; empty where it is about hardware alone.
+	Workloads []Workload `json:"workloads,omitempty"`
 	// Hardware is false where only a program is to blame: the node is healthy.
 	Hardware bool `json:"hardware"`
 	// Later is an action that waits for an idle window, None when nothing does.
@@ -39,6 +42,14 @@ type Verdict struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
+// Workload is one that runs on GPUs: a pod, or what the configuration names.
+type Workload struct {
+	// Name is namespace/name of a pod.
+	Name string `json:"name"`
+	// UID is the pod's; empty outside of pods.
+	UID string `json:"uid,omitempty"`
+}
+
 // Acts says whether the verdict takes the node out of service.
 func (v Verdict) Acts() bool { return v.Action.Cordons() }
 
@@ -48,5 +59,5 @@ func (v Verdict) same(w Verdict) bool {
 	return v.ID == w.ID && v.Class == w.Class && v.Radius == w.Radius && v.Action == w.Action &&
 		v.Diag == w.Diag && v.Hard == w.Hard && v.Drain == w.Drain && v.Later == w.Later &&
 		v.Root == w.Root && v.Reason == w.Reason && v.Closed == w.Closed &&
-		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Victims, w.Victims)
+		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Victims, w.Victims) && slices.Equal(v.Workloads, w.Workloads)
 }
