@@ -67,7 +67,7 @@ func (p *Plan) restart(now time.Time) {
 	if d := p.state.Deed; d != nil && d.Kind == StepRestart && !d.Undoing && !p.stillWanted(&d.Deed) {
 		p.callOff(now, Withdrawn)
 	}
-	if p.state.Deed != nil || p.sources.Store != "" {
+	if p.state.Deed != nil || p.sources.Store != "" || p.urgent(now) {
 		return
 	}
 	next, i := p.nextRestart(now)
@@ -137,7 +137,7 @@ func (p *Plan) rotate(now time.Time) {
 	}
 	p.state.Serial++
 	p.state.Deed = &underway{Deed: Deed{ID: fmt.Sprintf("rotation-%d", p.state.Serial), Kind: StepRestart, GPUs: []fault.Device{},
-		Began: now, BootID: p.state.Boot, Resumable: true, Undo: p.state.Rotation, Undoing: true}}
+		Began: now, Deadline: now.Add(p.policy.Restart.Deadline), BootID: p.state.Boot, Resumable: true, Undo: p.state.Rotation, Undoing: true}}
 	p.state.Rotation = nil
 }
 
