@@ -61,7 +61,9 @@ func work(t *testing.T, f *fleet) {
 		return f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`)
 	})
 	f.must(f.patchPod(f.thief, own, putBack))
-	f.denied("the label once more", func() error { return f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`) })
+	f.denied("the label once more", func() error {
+		return f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`)
+	})
 	f.must(f.patchPod(f.thief, own, strings.ReplaceAll(shut, "False", "True"), "status"))
 	f.must(f.thief.CoreV1().Pods(metav1.NamespaceDefault).Delete(t.Context(), own, metav1.DeleteOptions{}))
 }
