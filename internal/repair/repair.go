@@ -41,6 +41,10 @@ type Options struct {
 	Told func(deed string, p dcgmi.Progress)
 	// GPUs gives those that are known.
 	GPUs func() []nvml.GPU
+	// Serving says what the engines of a pod have to do, nil where none are asked;
+	// Ceiling is how long they may go on with it before the pod is evicted.
+	Serving func(types.UID) (pods.Load, bool)
+	Ceiling time.Duration
 }
 
 // Tools are who does the deeds, and who tells what they have to know.
@@ -81,7 +85,7 @@ func (p *parts) connect() (err error) {
 	p.pods, err = pods.New(pods.Options{
 		Node: p.Node, Self: p.Self, Config: p.API, Observe: p.Observe, Log: p.Log,
 		Socket: p.Config.Drain.KubeletSocket, Resources: p.Config.Drain.Resources,
-		GPUs: p.known, Processes: p.scan,
+		GPUs: p.known, Processes: p.scan, Serving: p.Serving, Ceiling: p.Ceiling,
 	})
 	return err
 }
