@@ -26,9 +26,6 @@ type Verdict struct {
 	// Hard faults have made the GPU useless already; they are contained at once.
 	Hard  bool  `json:"hard"`
 	Drain Drain `json:"drain"`
-	// Workloads are the pods, or what the configuration names, that the verdict is
-	// about; empty where it is about hardware alone.
-	Workloads []Workload `json:"workloads,omitempty"`
 	// Hardware is false where only a program is to blame: the node is healthy.
 	Hardware bool `json:"hardware"`
 	// Later is an action that waits for an idle window, None when nothing does.
@@ -43,14 +40,6 @@ type Verdict struct {
 	Closed bool `json:"closed,omitempty"`
 	// Evidence holds the first lines, at most evidenceLines of them.
 	Evidence []string `json:"evidence,omitempty"`
-}
-
-// Workload is one that runs on GPUs: a pod, or what the configuration names.
-type Workload struct {
-	// Name is namespace/name of a pod.
-	Name string `json:"name"`
-	// UID is the pod's; empty outside of pods.
-	UID string `json:"uid,omitempty"`
 }
 
 // Acts says whether the verdict takes the node out of service.
