@@ -20,6 +20,9 @@ const (
 
 var states = [...]string{"unclear", "well", "doubtful", "stalled"}
 
+// States are all of them.
+func States() []State { return []State{Unclear, Well, Doubtful, Stalled} }
+
 // String gives the word for it.
 func (s State) String() string { return states[s] }
 

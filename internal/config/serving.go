@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,8 +33,10 @@ type Serving struct {
 type Engine struct {
 	// Name tells it from others.
 	Name string `yaml:"name"`
-	// URL is that of its metrics.
-	URL string `yaml:"url"`
+	// URLs are those of its metrics.
+	URLs []string `yaml:"urls"`
+	// Dialect is the name of its kind; empty is found out.
+	Dialect string `yaml:"dialect"`
 	// GPUs are UUIDs; with none the GPUs are those that Process has open.
 	GPUs []string `yaml:"gpus"`
 	// Process is a process by the kernel's name of 15 bytes.
@@ -87,11 +90,15 @@ func (s Serving) check() []finding {
 		field := fmt.Sprintf("serving.engines[%d].", n)
 		found = append(found,
 			finding{field + "name", e.Name == "" || strings.ContainsAny(e.Name, "/ \t\n") || names[e.Name], fmt.Sprintf("%q is empty, has a slash or a space, or is there twice", e.Name)},
-			finding{field + "url", !isURL(e.URL), fmt.Sprintf("%q is not a URL of http or https", e.URL)},
+			finding{field + "urls", len(e.URLs) == 0 || !allURLs(e.URLs), fmt.Sprintf("%q are not URLs of http or https", e.URLs)},
 			finding{field + "gpus", (len(e.GPUs) == 0) == (e.Process == ""), "one of gpus and process has to say which GPUs it has"})
 		names[e.Name] = true
 	}
 	return found
+}
+
+func allURLs(urls []string) bool {
+	return !slices.ContainsFunc(urls, func(u string) bool { return !isURL(u) })
 }
 
 func relativePath(path string) bool { return path != "" && relative(path) }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/holders"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/remediate/slurm"
@@ -52,6 +54,10 @@ type Tools struct {
 	Doers    map[remediate.StepKind]agent.Doer
 	Occupant agent.Occupant
 	Reset    agent.ResetScope
+	// Granted says which pod was given which GPUs, nil where there are no pods;
+	// Processes looks for those that have any GPU of the node open.
+	Granted   func(context.Context) ([]pods.Grant, error)
+	Processes func() holders.Found
 }
 
 // parts are what the tools are made of.
@@ -74,7 +80,12 @@ func New(o Options) (Tools, error) {
 	if err != nil {
 		return Tools{}, fmt.Errorf("mode repair: %w", err)
 	}
-	return Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed}}, nil
+	tools := Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed},
+		Processes: p.everybody}
+	if p.pods != nil {
+		tools.Granted = p.pods.Granted
+	}
+	return tools, nil
 }
 
 // connect prepares the clients of the API server.
