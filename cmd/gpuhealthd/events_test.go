@@ -82,7 +82,7 @@ func toldIn(t *testing.T) *evidence.Dir {
 	return d
 }
 
-// serving answers like a daemon that has the folder.
+// bundled answers like a daemon that has the folder.
 func bundled(t *testing.T, d *evidence.Dir) string {
 	t.Helper()
 	s := failed()
