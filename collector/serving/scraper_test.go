@@ -159,7 +159,7 @@ func TestSoManyAreAskedAtOnce(t *testing.T) {
 		n := newNode()
 		var now, most atomic.Int32
 		for i := range together + 10 {
-			n.add(fmt.Sprint(i), func(ctx context.Context) (string, error) {
+			n.add(fmt.Sprint(i), func(context.Context) (string, error) {
 				now.Add(1)
 				defer now.Add(-1)
 				time.Sleep(time.Millisecond)

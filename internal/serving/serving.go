@@ -27,9 +27,9 @@ type Serving struct {
 
 	// Of the goroutine that Run calls out from.
 	jobs    []serving.Job
-	guesses map[string]bool // endpoints that nobody has named, of this round
-	foreign map[string]bool // those of them at which there is no engine
-	told    map[types.UID]string
+	guesses map[string]bool      // endpoints that nobody has named, of this round
+	foreign map[string]time.Time // those of them at which there was no engine, and when
+	told    map[types.UID]string // what the log has been told of a pod
 
 	mu   sync.Mutex
 	last []serving.Scrape
@@ -40,7 +40,7 @@ func New(o Options) (*Serving, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &Serving{options: o, local: newLocal(o), grants: newGrants(o), foreign: map[string]bool{}}
+	s := &Serving{options: o, local: newLocal(o), grants: newGrants(o), foreign: map[string]time.Time{}}
 	var err error
 	s.scraper, err = collect.New(collect.Options{
 		Targets: s.targets, Period: o.Period, Deadline: o.Deadline, Dialects: o.Dialects, Proc: o.Proc,
@@ -73,21 +73,38 @@ func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.
 	return nil
 }
 
-// keep forgets the answers of endpoints that were a guess, and a wrong one.
+// foreignFor is how long an endpoint that was a wrong guess is left alone. A worker
+// may tell of itself before its engine is there to.
+const foreignFor = time.Minute
+
+// keep leaves out the answers of endpoints that were a guess, and a wrong one.
 func (s *Serving) keep(list []serving.Scrape) []serving.Scrape {
 	kept := make([]serving.Scrape, 0, len(list))
 	for _, scrape := range list {
-		key := keyOf(scrape.Replica, scrape.Endpoint)
-		if scrape.Answer == serving.Foreign && s.guesses[key] {
-			s.foreign[key] = true
-			continue
+		if !s.guessedWrong(scrape) {
+			kept = append(kept, scrape)
 		}
-		kept = append(kept, scrape)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = kept
 	return kept
+}
+
+// guessedWrong remembers of a guess whether there is an engine. Once there was none,
+// only an engine's own answer changes that.
+func (s *Serving) guessedWrong(scrape serving.Scrape) bool {
+	key := keyOf(scrape.Replica, scrape.Endpoint)
+	switch {
+	case !s.guesses[key]:
+		return false
+	case scrape.Answer == serving.Answered:
+		delete(s.foreign, key)
+	case scrape.Answer == serving.Foreign:
+		s.foreign[key] = scrape.At
+	}
+	_, wrong := s.foreign[key]
+	return wrong
 }
 
 // keyOf tells an endpoint of one life of a replica from all others.
@@ -101,20 +118,27 @@ func (s *Serving) targets() []collect.Target {
 	if s.pods == nil {
 		return targets
 	}
-	foreign, told := map[string]bool{}, map[types.UID]string{}
+	found := search{now: time.Now(), foreign: map[string]time.Time{}, told: map[types.UID]string{}}
 	for _, pod := range s.running() {
 		gpus := s.grants.of(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 		if len(gpus) == 0 {
 			continue
 		}
-		found := s.ofPod(pod, s.options.replica(pod, gpus), foreign, told)
-		targets = append(targets, found...)
-		if len(found) == 0 {
+		if !s.ofPod(&found, pod, s.options.replica(pod, gpus)) {
 			s.jobs = append(s.jobs, serving.Job{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), GPUs: gpus})
 		}
 	}
-	s.foreign, s.told = foreign, told
-	return targets
+	s.foreign, s.told = found.foreign, found.told
+	return append(targets, found.targets...)
+}
+
+// search is what one look at the pods finds: their endpoints, and what is still to be
+// remembered.
+type search struct {
+	now     time.Time
+	targets []collect.Target
+	foreign map[string]time.Time
+	told    map[types.UID]string
 }
 
 // running are the pods that have begun and will go on, sorted by name.
@@ -130,24 +154,27 @@ func (s *Serving) running() (pods []*corev1.Pod) {
 	return pods
 }
 
-// ofPod are the endpoints of a pod that are no wrong guesses. What is still known to
-// be one, and what the log has been told, is added to foreign and told.
-func (s *Serving) ofPod(pod *corev1.Pod, r serving.Replica, foreign map[string]bool, told map[types.UID]string) (targets []collect.Target) {
+// ofPod adds the endpoints of a pod, and says whether it may be a replica by them.
+func (s *Serving) ofPod(found *search, pod *corev1.Pod, r serving.Replica) (serves bool) {
 	endpoints, err := s.options.endpoints(pod)
 	if err != nil {
-		told[pod.UID] = err.Error()
+		found.told[pod.UID] = err.Error()
 		if s.told[pod.UID] != err.Error() {
 			s.options.Log.Warn("a pod's engine is not asked", "pod", r.Name, "error", err)
 		}
 	}
 	for _, e := range endpoints {
 		key := keyOf(r, e.url)
-		if s.foreign[key] {
-			foreign[key] = true
+		at, wrong := s.foreign[key]
+		if wrong {
+			found.foreign[key] = at
+		}
+		serves = serves || !wrong
+		if wrong && found.now.Sub(at) < foreignFor {
 			continue
 		}
 		s.guesses[key] = e.guessed
-		targets = append(targets, collect.Target{Replica: r, URL: e.url, Dialect: e.dialect, Alive: alive(pod)})
+		found.targets = append(found.targets, collect.Target{Replica: r, URL: e.url, Dialect: e.dialect, Alive: alive(pod)})
 	}
-	return targets
+	return serves
 }
