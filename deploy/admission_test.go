@@ -24,6 +24,9 @@ const (
 	restore   = `{"metadata":{"labels":{"nvidia.com/gpu.deploy.dcgm":"true"}}}`
 	keep      = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true","cluster-autoscaler.kubernetes.io/scale-down-disabled":"true"}}}`
 	noKeep    = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null,"cluster-autoscaler.kubernetes.io/scale-down-disabled":null}}}`
+	takeOut   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null},"annotations":{"gpuhealthd.io/out-of-rotation":"yes"}}}`
+	putBack   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"yes"},"annotations":{"gpuhealthd.io/out-of-rotation":null}}}`
+	shut      = `{"status":{"conditions":[{"type":"gpuhealthd.io/ready","status":"False","reason":"OutOfRotation"}]}}`
 	label     = `{"metadata":{"labels":{"gpuhealthd.io/state":"suspect"},"annotations":{"gpuhealthd.io/incident":"{}"}}}`
 	condition = `{"status":{"conditions":[{"type":"GPUHealthy","status":"False"},{"type":"NVLinkHealthy","status":"Unknown"}]}}`
 )
@@ -52,7 +55,16 @@ func work(t *testing.T, f *fleet) {
 		}
 	}
 	f.must(f.patchNode(f.thief, own, condition, "status"))
-	f.must(f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null}}}`))
+	f.must(f.patchPod(f.thief, own, shut, "status"))
+	f.must(f.patchPod(f.thief, own, takeOut))
+	f.denied("another label for the one that was", func() error {
+		return f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`)
+	})
+	f.must(f.patchPod(f.thief, own, putBack))
+	f.denied("the label once more", func() error {
+		return f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`)
+	})
+	f.must(f.patchPod(f.thief, own, strings.ReplaceAll(shut, "False", "True"), "status"))
 	f.must(f.thief.CoreV1().Pods(metav1.NamespaceDefault).Delete(t.Context(), own, metav1.DeleteOptions{}))
 }
 

@@ -45,7 +45,24 @@ var podAttempts = []struct{ name, pod, patch string }{
 	{"another label", own, `{"metadata":{"labels":{"app":"other"}}}`},
 	{"a new label", own, `{"metadata":{"labels":{"gpuhealthd.io/x":"y"}}}`},
 	{"another value of the label", own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`},
+	{"another's pod into rotation", other, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"yes"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes"}}}`},
+	{"a note of what the label was not", own, `{"metadata":{"annotations":{"gpuhealthd.io/out-of-rotation":"no"}}}`},
+	{"the label for a note of another", own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes"}}}`},
 	{"an annotation", own, `{"metadata":{"annotations":{"gpuhealthd.io/x":"y"}}}`},
 	{"a finalizer", own, `{"metadata":{"finalizers":["example.com/stay"]}}`},
 	{"an owner", own, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"own","uid":"1"}]}}`},
+}
+
+// podStatusAttempts are writes to a pod's status that are not an agent's.
+var podStatusAttempts = []struct{ name, pod, patch string }{
+	{"close another node's gate", other, shut},
+	{"another's condition", own, `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`},
+	{"a new condition", own, `{"status":{"conditions":[{"type":"example.com/x","status":"True"}]}}`},
+	{"no condition of the kubelet", own, `{"status":{"conditions":[{"type":"Ready","$patch":"delete"}]}}`},
+	{"the phase", own, `{"status":{"phase":"Failed"}}`},
+	{"another address", own, `{"status":{"podIP":"10.9.9.9","podIPs":[{"ip":"10.0.0.7","$patch":"delete"},{"ip":"10.9.9.9"}]}}`},
+	{"a reason", own, `{"status":{"reason":"Evicted"}}`},
+	{"a container's state", own, `{"status":{"containerStatuses":[{"name":"c","ready":true,"restartCount":0,"image":"","imageID":""}]}}`},
+	{"a label by way of the status", own, `{"metadata":{"labels":{"app":"other"}}}`},
+	{"an annotation by way of the status", own, `{"metadata":{"annotations":{"example.com/x":"y"}}}`},
 }

@@ -36,13 +36,14 @@ type fleet struct {
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	cluster := kubetest.Start(t)
-	apply(t, cluster, manifest, "admission.yaml", "repair.yaml", "repair-force.yaml")
+	apply(t, cluster, manifest, "admission.yaml", "repair.yaml", "repair-force.yaml", "serving.yaml")
 	must(t, cluster.Apply(t.Context(), []byte(leaseRights)))
 	cluster.AwaitAllowed(t, account, withVerb(resource("coordination.k8s.io", "leases", ""), "create"))
 	for _, what := range []string{"nodes", "pods"} {
 		cluster.AwaitAllowed(t, account, withVerb(resource("", what, ""), "patch"))
 	}
 	cluster.AwaitAllowed(t, account, withVerb(resource("", "pods", ""), "delete"))
+	cluster.AwaitAllowed(t, account, withVerb(resource("", "pods/status", ""), "patch"))
 	f := &fleet{t: t, admin: kubernetes.NewForConfigOrDie(cluster.Admin())}
 	for _, name := range []string{own, other} {
 		cluster.CreateNode(t, name)
@@ -91,9 +92,12 @@ func (f *fleet) populate(node string) {
 	}
 	_, err := f.admin.CoreV1().Pods(metav1.NamespaceDefault).Create(f.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: node, Labels: map[string]string{"app": "serve", "gpuhealthd.io/in-rotation": "yes"}},
-		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}},
+		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}},
+			ReadinessGates: []corev1.PodReadinessGate{{ConditionType: "gpuhealthd.io/ready"}}},
 	}, metav1.CreateOptions{})
 	f.must(err)
+	f.must(f.patchPod(f.admin, node, `{"status":{"phase":"Running","podIP":"10.0.0.7","podIPs":[{"ip":"10.0.0.7"}],"conditions":[{"type":"Ready","status":"False"},
+		{"type":"gpuhealthd.io/ready","status":"True"}]}}`, "status"))
 }
 
 func (f *fleet) must(err error) {
@@ -118,9 +122,9 @@ func (f *fleet) patchNode(by kubernetes.Interface, name, patch, subresource stri
 	return err
 }
 
-// patchPod sends a strategic merge patch.
-func (f *fleet) patchPod(by kubernetes.Interface, name, patch string) error {
-	_, err := by.CoreV1().Pods(metav1.NamespaceDefault).Patch(f.t.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+// patchPod sends a strategic merge patch, of the pod or of subresources.
+func (f *fleet) patchPod(by kubernetes.Interface, name, patch string, subresources ...string) error {
+	_, err := by.CoreV1().Pods(metav1.NamespaceDefault).Patch(f.t.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 
@@ -158,6 +162,10 @@ func breakOuts(t *testing.T, f *fleet) {
 	for _, a := range podAttempts {
 		f.denied(a.name, func() error { return f.patchPod(f.thief, a.pod, a.patch) })
 	}
+	for _, a := range podStatusAttempts {
+		f.denied(a.name, func() error { return f.patchPod(f.thief, a.pod, a.patch, "status") })
+	}
+	f.ungated()
 	f.denied("a token of no node", func() error { return f.patchNode(f.stray, own, cordon, "") })
 	f.denied("no token", func() error { return f.patchNode(f.guise, own, cordon, "") })
 	ctx, thief := t.Context(), f.thief
@@ -205,6 +213,17 @@ func breakOuts(t *testing.T, f *fleet) {
 	} {
 		f.denied(name, attempt)
 	}
+}
+
+// ungated tries to open a gate that a pod does not have.
+func (f *fleet) ungated() {
+	f.t.Helper()
+	_, err := f.admin.CoreV1().Pods(metav1.NamespaceDefault).Create(f.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "ungated"},
+		Spec:       corev1.PodSpec{NodeName: own, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}},
+	}, metav1.CreateOptions{})
+	f.must(err)
+	f.denied("a gate that the pod does not have", func() error { return f.patchPod(f.thief, "ungated", shut, "status") })
 }
 
 // evictions are the one gap, which SECURITY.md tells. Where this fails the API has

@@ -68,7 +68,7 @@ func createNamespace(t *testing.T, cluster *kubetest.Cluster) {
 func TestManifestsAreAcceptedStrictly(t *testing.T) {
 	cluster := shared.Cluster(t)
 	createNamespace(t, cluster)
-	for _, path := range []string{manifest, "admission.yaml", "repair.yaml", "repair-force.yaml"} {
+	for _, path := range []string{manifest, "admission.yaml", "repair.yaml", "repair-force.yaml", "serving.yaml"} {
 		if err := cluster.DryRun(t.Context(), read(t, path)); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}

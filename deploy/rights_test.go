@@ -26,6 +26,7 @@ func contained() []right {
 		{resource("events.k8s.io", "events", "kube-system"), ""},
 		{resource("", "events", "default"), ""},
 		{resource("", "pods", ""), ""},
+		{resource("", "pods/status", ""), ""},
 		{resource("", "pods/eviction", "default"), ""},
 		{resource("", "pods/exec", "default"), ""},
 		{resource("", "pods/ephemeralcontainers", "default"), ""},
@@ -70,7 +71,14 @@ func TestTheAccountMayDoWhatTheAgentDoes(t *testing.T) {
 
 	apply(t, cluster, "repair-force.yaml")
 	cluster.AwaitAllowed(t, account, withVerb(resource("", "pods", ""), "delete"))
-	onlyThese(t, cluster, "repair-force.yaml", with(rights, right{resource("", "pods", ""), "list patch delete"}))
+	rights = with(rights, right{resource("", "pods", ""), "list patch delete"})
+	onlyThese(t, cluster, "repair-force.yaml", rights)
+
+	apply(t, cluster, "serving.yaml")
+	cluster.AwaitAllowed(t, account, withVerb(resource("", "pods/status", ""), "patch"))
+	onlyThese(t, cluster, "serving.yaml", with(rights,
+		right{resource("", "pods", ""), "get list watch patch delete"},
+		right{resource("", "pods/status", ""), "patch"}))
 }
 
 // onlyThese fails the test where the account may do more or less.

@@ -12,7 +12,8 @@ const (
 	None Action = iota
 	// Record: remember it, tell it, change nothing.
 	Record
-	// Restart the process or pod; its owner does that.
+	// Restart the process or pod: its owner does that, or the agent where the verdict
+	// names the pod.
 	Restart
 	// Hold for a person; the node goes on as it is.
 	Hold

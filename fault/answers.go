@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // eccAnswer stands for the error counters among the values that no GPU answers.
@@ -45,7 +43,7 @@ func (j *Judge) nowhere(inv Inventory) map[string]bool {
 
 // mute judges the values that no GPU answers. It blames none.
 func (j *Judge) mute(now time.Time, none map[string]bool) {
-	k := key{xidparse.PCI{}, GPUFailed}
+	k := key{class: GPUFailed}
 	if len(none) == 0 {
 		if j.mutes = 0; j.nameless[GPUFailed] == 0 {
 			j.seen(now, k)

@@ -20,7 +20,7 @@ const (
 
 // bounded gives the class under which a line is kept.
 func (j *Judge) bounded(pci xidparse.PCI, c Class) Class {
-	if j.open[key{pci, c}] != nil || c.Known() {
+	if j.open[key{pci: pci, class: c}] != nil || c.Known() {
 		return c
 	}
 	unknown := 0

@@ -45,6 +45,11 @@ const (
 	LinksDown         Class = "links-down"
 	FabricUnhealthy   Class = "fabric-unhealthy"
 	NVLinkDegrading   Class = "nvlink-degrading"
+
+	StalledEngine Class = "stalled-engine"
+	StalledGPU    Class = "stalled-gpu"
+	WedgedJob     Class = "wedged-job"
+	SlowReplica   Class = "slow"
 )
 
 // XIDClass gives a code its class; 63 has a name of its own.
@@ -101,6 +106,8 @@ const (
 	CureRuns
 	// CureQuiet: nothing more of it for the rule's Quiet time.
 	CureQuiet
+	// CureProgress: the workload gets on, was started anew, or is gone.
+	CureProgress
 )
 
 var cureTexts = [...]string{
@@ -113,6 +120,7 @@ var cureTexts = [...]string{
 	"the state is good",
 	"the service works again, or is not used any more",
 	"it stays quiet",
+	"it gets on, was started anew, or is gone",
 }
 
 // String says the cure in words.

@@ -43,7 +43,7 @@ func (c Cure) byBoot() bool {
 	switch c {
 	case CureReset, CureAnswers, CureAnswersOrReset, CureRemapped, CureRuns:
 		return true
-	case CurePerson, CureCalm, CureQuiet:
+	case CurePerson, CureCalm, CureSteady, CureQuiet, CureProgress:
 	}
 	return false
 }
@@ -72,6 +72,8 @@ func (j *Judge) end(e *episode) string {
 	switch {
 	case e.Replaced:
 		return "another GPU sits there"
+	case e.How != "":
+		return e.How
 	case e.Released:
 		return "released by a person, and quiet since"
 	case e.Rebooted && j.cfg.BootCures && e.cure().byBoot():

@@ -13,18 +13,24 @@ import (
 const evidenceLines = 4
 
 // key is what makes two observations one episode. A switch is keyed by its own
-// address; a fault of the whole node has the zero device.
+// address, a workload by its name; a fault of the whole node has neither.
 type key struct {
-	pci   xidparse.PCI
-	class Class
+	pci      xidparse.PCI
+	class    Class
+	workload Workload
 }
 
 // episode is one fault from its first line to its end. Exported fields are its
 // saved form.
 type episode struct {
-	ID       string
-	Class    Class
-	PCI      xidparse.PCI
+	ID    string
+	Class Class
+	PCI   xidparse.PCI
+	// Workload is whose fault it is, where it is no device's. Its GPUs are by UUID, and
+	// Life is that of its processes which has the fault.
+	Workload Workload `json:",omitzero"`
+	GPUs     []string `json:",omitempty"`
+	Life     string   `json:",omitempty"`
 	Opened   time.Time
 	Last     time.Time
 	Count    uint64
@@ -75,6 +81,10 @@ type episode struct {
 	Unnamed string `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
+	// Sure says that GPUs have borne out what a serving engine says.
+	Sure bool `json:",omitempty"`
+	// How says in words how it ended, where its cure does not.
+	How string `json:",omitempty"`
 	// Rebooted says that the host was booted anew since it was seen last.
 	Rebooted bool
 	// Cured is when the evidence of the cure came, zero before; Clean counts
@@ -122,13 +132,19 @@ func (e *episode) mark() mark {
 
 // episodeRef names another episode, in a form that can be saved.
 type episodeRef struct {
-	PCI   xidparse.PCI
-	Class Class
+	PCI      xidparse.PCI
+	Class    Class
+	Workload Workload `json:",omitzero"`
 }
 
-func (r episodeRef) key() key { return key{r.PCI, r.Class} }
+func (r episodeRef) key() key { return key{r.PCI, r.Class, r.Workload} }
 
-func (e *episode) key() key { return key{e.PCI, e.Class} }
+func (e *episode) key() key { return key{e.PCI, e.Class, e.Workload} }
+
+func (e *episode) ref() *episodeRef { return &episodeRef{e.PCI, e.Class, e.Workload} }
+
+// ofNode says whether it is a fault of the whole node.
+func (e *episode) ofNode() bool { return e.PCI == (xidparse.PCI{}) && e.Workload == (Workload{}) }
 
 // add counts one observation of the episode.
 func (e *episode) add(now time.Time, text string) {

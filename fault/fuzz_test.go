@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -74,6 +75,8 @@ func (p *player) play(code uint16) {
 		p.check(p.judge.Tick(p.now))
 	case what == 27:
 		p.restart()
+	case what == 28 || what == 29:
+		p.step(Observation{Fact: p.served(gpu, rest)})
 	default:
 		p.check(p.judge.Tick(p.now))
 	}
@@ -90,6 +93,7 @@ func (p *player) inventory(sick, how int) Inventory {
 	for i := range 8 {
 		pci, _ := xidparse.ParsePCI(gpuAddress(i))
 		g := healthyGPU(pci, i)
+		setActivity(&g, p.now, []string{"idle", "working", "wedged", "mig"}[how%4])
 		if i == sick {
 			how := []string{"ok", "lost", "failed", fmt.Sprintf("recovery:%d", how), "pending", "remap-failed", "gone",
 				fmt.Sprintf("corrected:%d", 1000*how), "uncorrected:3", "sram", "ecc-error", "hot", "width:8",
@@ -102,6 +106,35 @@ func (p *player) inventory(sick, how int) Inventory {
 		inv.GPUs = append(inv.GPUs, g)
 	}
 	return inv
+}
+
+// served is a look at a replica on each GPU, of which one may be in trouble, or gone.
+func (p *player) served(sick, how int) Served {
+	var s Served
+	for i := range 8 {
+		one, n := 1.0, float64(p.now.Unix())
+		r := serving.Replica{Name: fmt.Sprintf("pod-%d", i), Life: "1", GPUs: []string{fmt.Sprintf("GPU-%d", i)}}
+		sc := serving.Scrape{Replica: r, Endpoint: r.Name, At: p.now, Engines: []serving.Reading{{Running: &one, Progress: &n, Tokens: &n}}}
+		if i != sick {
+			s.Scrapes = append(s.Scrapes, sc)
+			continue
+		}
+		switch how % 6 {
+		case 0:
+			sc.Engines[0].Progress, sc.Engines[0].Tokens = &one, &one
+		case 1:
+			sc.Answer, sc.Engines = serving.Silent, nil
+		case 2:
+			sc.Answer, sc.Engines = serving.Refused, nil
+		case 3:
+			sc.Replica.Life = fmt.Sprint(how)
+		case 4:
+			continue
+		}
+		s.Scrapes = append(s.Scrapes, sc)
+	}
+	s.Jobs = []serving.Job{{Name: "job", GPUs: []string{"GPU-0", fmt.Sprintf("GPU-%d", sick)}}}
+	return s
 }
 
 func (p *player) step(o Observation) { p.check(p.judge.Step(p.now, o)) }

@@ -96,7 +96,7 @@ func (j *Judge) bus(now time.Time, inv Inventory, listed map[xidparse.PCI]bool) 
 		d.Witness = &b
 		if listed[b.PCI] || b.Driver != "nvidia" {
 			d.Missing = 0
-			j.seen(now, key{b.PCI, GPUCountShort})
+			j.seen(now, key{pci: b.PCI, class: GPUCountShort})
 			continue
 		}
 		if d.Missing++; d.Missing >= lostLimit {
@@ -110,7 +110,7 @@ func (j *Judge) bus(now time.Time, inv Inventory, listed map[xidparse.PCI]bool) 
 		return
 	}
 	j.short = 0
-	j.seen(now, key{xidparse.PCI{}, GPUCountShort})
+	j.seen(now, key{class: GPUCountShort})
 }
 
 // witness says what the PCI bus thinks of a GPU that is said to be off it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -48,6 +49,11 @@ type Config struct {
 	SwitchActs bool
 	// RepeatWindow is how long an ended episode makes the next one a repeat.
 	RepeatWindow time.Duration
+	// Serving is how serving engines are judged. Poll is by Fresh where it is 0.
+	Serving serving.Config
+	// StallWindow is how long after a stalled replica was started anew another stall on
+	// one of its GPUs is the GPU's.
+	StallWindow time.Duration
 }
 
 // EchoWindow is how long after its root a symptom is still the root's: the
@@ -56,6 +62,9 @@ const EchoWindow = 60 * time.Second
 
 // DefaultRepeatWindow is how long a repaired fault is remembered.
 const DefaultRepeatWindow = 7 * day
+
+// DefaultStallWindow is how long a stall of a serving engine is remembered of a GPU.
+const DefaultStallWindow = time.Hour
 
 // hungLimit is how many deadlines in a row make a call hung.
 const hungLimit = 2
@@ -95,6 +104,10 @@ type Judge struct {
 	// managed says that a fabric manager was seen at work on this node.
 	managed bool
 	imex    imex
+	// watch remembers what serving engines have said; served says that they were heard
+	// in this life of the agent.
+	watch  *serving.Watch
+	served bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -128,6 +141,10 @@ type device struct {
 	// the GPU or for a value that it told before.
 	Failing int       `json:"-"`
 	State   *GPUState `json:"-"`
+	// Instances are the UUIDs of its MIG instances.
+	Instances []string `json:",omitempty"`
+	// Stalled is when a replica on it that had stalled was started anew last.
+	Stalled time.Time `json:",omitzero"`
 	// Missing counts polls in a row in which the bus listed the GPU and the
 	// driver did not. Witness is what the bus said last.
 	Missing int        `json:"-"`
@@ -150,7 +167,14 @@ func New(cfg Config) *Judge {
 		cfg.Slowdown = DefaultSlowdown
 	}
 	cfg.Slowdown = max(cfg.Slowdown, sustainedMin*cfg.Fresh/2)
-	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}, nameless: map[Class]int{}}
+	if cfg.StallWindow == 0 {
+		cfg.StallWindow = DefaultStallWindow
+	}
+	if cfg.Serving.Poll == 0 {
+		cfg.Serving.Poll = cfg.Fresh / 2
+	}
+	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), watch: serving.New(cfg.Serving),
+		open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}, nameless: map[Class]int{}}
 }
 
 // Step judges one observation and gives the verdicts that it changed, in the
@@ -166,6 +190,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.booted(now, f.ID)
 	case Inventory:
 		j.inventory(now, f)
+		j.serving(now)
 	case Hung:
 		j.hung(now, f)
 	case Blind:
@@ -186,6 +211,9 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.manager(now, f)
 	case IMEX:
 		j.imexSeen(now, f)
+	case Served:
+		j.hearServed(f)
+		j.serving(now)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}
@@ -298,8 +326,8 @@ func (j *Judge) ended(e *episode) bool {
 
 func (j *Judge) close(now time.Time, e *episode) {
 	delete(j.open, e.key())
-	if e.Replaced {
-		return // what the GPU before had is nothing to the new one
+	if e.Replaced || e.Workload != (Workload{}) {
+		return // what the GPU before had is nothing to the new one, nor a pod's to the next
 	}
 	p := past{Ended: now, Repaired: e.Repaired || e.Rebooted}
 	for link := range e.Links {
@@ -346,11 +374,14 @@ func compareIDs(a, b string) int {
 
 // episode finds or opens the episode of a class on a device.
 func (j *Judge) episode(now time.Time, pci xidparse.PCI, c Class, o Observation) *episode {
-	k := key{pci, c}
+	return j.find(now, key{pci: pci, class: c}, o)
+}
+
+func (j *Judge) find(now time.Time, k key, o Observation) *episode {
 	if e := j.open[k]; e != nil {
 		return e
 	}
-	e := &episode{ID: j.id(o), Class: c, rule: RuleFor(c), PCI: pci, Opened: now, Begun: now, Instance: xidparse.Absent}
+	e := &episode{ID: j.id(o), Class: k.class, rule: RuleFor(k.class), PCI: k.pci, Workload: k.workload, Opened: now, Begun: now, Instance: xidparse.Absent}
 	if p, ok := j.past[k]; ok && now.Sub(p.Ended) <= j.cfg.RepeatWindow {
 		e.Repeat, e.AfterRepair = true, p.Repaired
 	}

@@ -102,7 +102,7 @@ func (j *Judge) reroot(now time.Time, e *episode, fresh bool) {
 }
 
 func (j *Judge) adopt(root, echo *episode) {
-	echo.Root = &episodeRef{root.PCI, root.Class}
+	echo.Root = root.ref()
 	root.Asked = root.Asked || echo.Asked
 	root.remember(ecc.FromBits(echo.Memory))
 }
@@ -132,7 +132,7 @@ func (j *Judge) causedBy(e *episode, ev xidparse.Event) {
 	if e.Root != nil || ev.CausedBy == 0 {
 		return
 	}
-	if cause := j.open[key{ev.PCI, XIDClass(ev.CausedBy)}]; cause != nil && j.top(cause) != e {
+	if cause := j.open[key{pci: ev.PCI, class: XIDClass(ev.CausedBy)}]; cause != nil && j.top(cause) != e {
 		j.adopt(j.top(cause), e)
 	}
 }
@@ -159,7 +159,7 @@ func echoes(symptom, root *episode) bool {
 		return echo
 	}
 	r := &symptom.rule
-	if symptom.PCI == root.PCI {
+	if symptom.PCI == root.PCI && symptom.Workload == root.Workload {
 		if symptom.Class == RecoveryAction {
 			return root.rule.Hardware // 154 may be printed before its companion
 		}

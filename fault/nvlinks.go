@@ -185,7 +185,7 @@ func (j *Judge) broken() nvlink.Failure {
 		if d.Links.Expected > 0 {
 			f.Links[nvlink.Address(pci)] = d.Links.Expected
 		}
-		if open := j.open[key{pci, LinksDown}]; open != nil && open.Root == nil && len(d.Links.down) > 0 {
+		if open := j.open[key{pci: pci, class: LinksDown}]; open != nil && open.Root == nil && len(d.Links.down) > 0 {
 			f.Down[nvlink.Address(pci)] = d.Links.down
 		}
 	}

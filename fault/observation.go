@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
@@ -88,6 +89,10 @@ type GPUState struct {
 	Width, MaxWidth, Generation, MaxGeneration int
 	// Replays counts the packets that the link sent again; nil is unknown.
 	Replays *uint64
+	// Activity is what the GPU does; its zero value is unknown.
+	Activity serving.Activity
+	// Instances are the UUIDs of its MIG instances.
+	Instances []string
 }
 
 // Slowdown is why a GPU's clocks are held down, as far as that is a fault.

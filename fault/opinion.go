@@ -18,7 +18,7 @@ func (Opinion) isFact() {}
 
 // opinion takes in what a witness holds, or holds no more.
 func (j *Judge) opinion(now time.Time, o Opinion) {
-	k := key{o.Device.PCI, o.Class}
+	k := key{pci: o.Device.PCI, class: o.Class}
 	if !o.Holds {
 		if e := j.open[k]; e != nil {
 			e.Witness = ""

@@ -40,8 +40,8 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 	if major := DriverBranch(inv.Driver); major > 0 {
 		j.driver = major
 	}
-	j.seen(now, key{xidparse.PCI{}, AgentBlind})
-	j.seen(now, key{xidparse.PCI{}, DriverMismatch})
+	j.seen(now, key{class: AgentBlind})
+	j.seen(now, key{class: DriverMismatch})
 	j.unnamed(now, inv)
 	j.aside(now, inv)
 	j.running()
@@ -67,6 +67,7 @@ func (j *Judge) inventory(now time.Time, inv Inventory) {
 			j.missed(now, pci, d)
 		}
 	}
+	j.activities(now, inv)
 	j.nvlinks(now, inv)
 	j.lending(now)
 	j.links = j.sumLinks()
@@ -136,7 +137,7 @@ func (j *Judge) allGone(inv Inventory) bool {
 // Blind says whether no GPU can be asked, by the last poll, and no GPU is to
 // blame.
 func (j *Judge) Blind() bool {
-	e := j.open[key{xidparse.PCI{}, AgentBlind}]
+	e := j.open[key{class: AgentBlind}]
 	return e != nil && e.Cured.IsZero()
 }
 
@@ -281,7 +282,7 @@ func (j *Judge) aside(now time.Time, inv Inventory) {
 	if inv.Stuck == nil {
 		j.asides = 0
 		if answered(inv) && j.nameless[DriverHung] == 0 {
-			j.seen(now, key{xidparse.PCI{}, DriverHung})
+			j.seen(now, key{class: DriverHung})
 		}
 		return
 	}

@@ -123,7 +123,7 @@ var unanswered = regexp.MustCompile(`hung |=(lost|gone|failed)`)
 
 // series is what only several polls together show: a rate, a lasting state, a
 // count that is short. It begins anew with the agent.
-var series = regexp.MustCompile(`corrected:|ecc-error|=hot|=width|=temp|margin|replays|unknown:|retired:|aside:|bus |expect |(?s:nvlink .*polls )`)
+var series = regexp.MustCompile(`corrected:|ecc-error|=hot|=width|=temp|margin|replays|unknown:|retired:|aside:|bus |expect |serves |(?s:nvlink .*polls )`)
 
 // A restart between any two lines of a scenario changes no verdict. Polls in a
 // row that went unanswered are not kept but counted anew, so that no restart is

@@ -9,6 +9,10 @@ import (
 
 // reach names the devices that the verdict is about.
 func (j *Judge) reach(e *episode, v *Verdict) {
+	if e.Workload != (Workload{}) {
+		j.reachWorkload(e, v)
+		return
+	}
 	self := j.named(e.PCI)
 	v.GPUs, v.Affected, v.Victims = []Device{self}, []Device{self}, []Device{}
 	if e.PCI == (xidparse.PCI{}) || e.Class.IsSXid() {

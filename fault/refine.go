@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		why = append(why, w)
 	}
 	why = append(why, refineSeen(e)...)
+	why = append(why, j.refineServed(e, &v)...)
 	why = append(why, refineMemory(e, &v)...)
 	why = append(why, refineAskers(e)...)
 	why = append(why, refineSuspect(e, &v)...)
@@ -35,7 +37,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 	if e.Class.IsSXid() && (e.Severity == xidparse.SeverityNonfatal || e.Severity == xidparse.SeverityCorrectable) {
 		v.Action = Record
 	}
-	if e.PCI == (xidparse.PCI{}) {
+	if e.ofNode() {
 		v.Radius = Node
 		why = append(why, j.refineManager(e, &v)...)
 		if e.Class == GPUCountShort {
@@ -47,8 +49,11 @@ func (j *Judge) verdict(e *episode) Verdict {
 		why = append(why, repeats(e))
 	}
 	if !e.Cured.IsZero() && v.Acts() {
+		if v.Action == Diag {
+			v.Later = Diag // it still has to bear the cure out
+		}
 		v.Action = Cordon
-		why = append(why, e.cure().String()+": watched until it has stayed so")
+		why = append(why, cmp.Or(e.How, e.cure().String())+": watched until it has stayed so")
 	}
 	j.reach(e, &v)
 	if e.Class == GPUCountShort && len(v.GPUs) > 0 && v.GPUs[0].UUID == "" {

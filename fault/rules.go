@@ -117,6 +117,14 @@ var rules = []Rule{
 		Radius: GPU, Action: Record, Cure: CureQuiet, Quiet: day},
 	{Class: AgentBlind, Title: "no GPU can be asked", Hardware: true,
 		Radius: Node, Action: Record, Cure: CureAnswers, EchoOf: []Class{DriverMismatch}},
+	{Class: StalledEngine, Title: "a serving engine has requests open and computes nothing",
+		Radius: Process, Action: Restart, Cure: CureProgress},
+	{Class: StalledGPU, Title: "serving engines stall on the GPU", Hardware: true,
+		Radius: GPU, Action: Diag, Drain: DrainNow, Diag: 2, Cure: CureProgress},
+	{Class: WedgedJob, Title: "all GPUs of a job are busy and compute nothing",
+		Radius: Process, Action: Record, Cure: CureProgress},
+	{Class: SlowReplica, Title: "a serving engine is much slower than usual",
+		Radius: Process, Action: Record, Cure: CureProgress},
 }
 
 // linkRoots are what takes the links of a GPU down with it.

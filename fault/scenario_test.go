@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/ecc"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 	"github.com/gpuhealthd/gpuhealthd/xidparse/services"
 )
@@ -54,6 +55,13 @@ import (
 //	                              whether it listens
 //	+0s   manager yes|no          whether a fabric manager is among the processes
 //	+0s   imex [runs|gone] [ready|waiting] [users:N] [dcgm]   a look at IMEX
+//	+0s   replica NAME MODEL GPU[,GPU…] [ENGINE…]   a replica of a serving engine
+//	+0s   job NAME GPU[,GPU…]     work that holds GPUs and has no engine
+//	+5s   served [NAME=SAYS[,SAYS…]…]   one look at all replicas (see cast.say); gone is
+//	                              one that is there no more
+//	+5s   serves N EVERY [NAME=SAYS…] [| ADDRESS=STATE…]   N such looks, each with a
+//	                              poll (see does for what GPUs do)
+//	+5s   score                   prints the replicas' scores
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
 	golden.Each(t, "testdata/*.txt", play)
@@ -77,13 +85,17 @@ type stage struct {
 	missing []Device
 	// swapped counts how often all GPUs were exchanged for new ones.
 	swapped int
-	out     strings.Builder
+	// replicas and jobs are for served.
+	replicas map[string]*cast
+	jobs     []serving.Job
+	out      strings.Builder
 }
 
 var testConfig = Config{CleanPolls: 3, Fresh: 10 * time.Second}
 
 func play(t *testing.T, in []byte) string {
-	s := &stage{t: t, cfg: testConfig, judge: New(testConfig), start: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)}
+	s := &stage{t: t, cfg: testConfig, judge: New(testConfig), start: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC),
+		replicas: map[string]*cast{}}
 	sc := bufio.NewScanner(bytes.NewReader(in))
 	for n := 1; sc.Scan(); n++ {
 		line := strings.TrimSpace(sc.Text())
@@ -193,6 +205,16 @@ func (s *stage) do(n int, word, text string) {
 		s.step(Observation{Fact: Diagnosed{GPU: Device{PCI: s.pci(n, text)}}})
 	case "replaced":
 		s.swapped++
+	case "replica":
+		s.replica(n, text)
+	case "job":
+		s.job(text)
+	case "served":
+		s.step(Observation{Fact: s.served(n, text)})
+	case "serves":
+		s.serves(n, text)
+	case "score":
+		s.score()
 	case "tick":
 		s.print(s.judge.Tick(s.now))
 	case "restart":
@@ -244,7 +266,7 @@ func (s *stage) inventory(n int, text string) Inventory {
 		for _, what := range strings.Split(state[p], ",") {
 			if what == "gone" {
 				gone = true
-			} else if !set(&g, what) {
+			} else if !set(&g, what) && !setActivity(&g, s.now, what) {
 				s.t.Fatalf("line %d: unknown state %q", n, what)
 			}
 		}
@@ -342,6 +364,9 @@ func (s *stage) print(vs []Verdict) {
 		}
 		if v.Later != None {
 			fmt.Fprintf(&s.out, ", later %s", v.Later)
+		}
+		for _, w := range v.Workloads {
+			fmt.Fprintf(&s.out, ", of %s", w.Name)
 		}
 		if v.Root != "" {
 			fmt.Fprintf(&s.out, ", root %s", v.Root)

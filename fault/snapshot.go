@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -26,6 +27,8 @@ type snapshot struct {
 	Root    string      `json:",omitempty"`
 	Managed bool        `json:",omitempty"`
 	IMEX    imex        `json:",omitzero"`
+	// Serving is what serving engines have said.
+	Serving *serving.Watch `json:",omitempty"`
 	Open    []*episode
 	Said    []Verdict
 	Past    []pastEntry
@@ -50,7 +53,7 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEX: j.imex}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEX: j.imex, Serving: j.watch}
 	for _, n := range j.domain {
 		s.Heard = append(s.Heard, neighbour{n.Node, n})
 	}
@@ -59,7 +62,7 @@ func (j *Judge) Snapshot() ([]byte, error) {
 		s.Said = append(s.Said, e.said)
 	}
 	for k, p := range j.past {
-		s.Past = append(s.Past, pastEntry{episodeRef{k.pci, k.class}, p})
+		s.Past = append(s.Past, pastEntry{episodeRef{PCI: k.pci, Class: k.class}, p})
 	}
 	for pci, d := range j.devices {
 		s.Devices = append(s.Devices, deviceEntry{pci, *d})
@@ -78,11 +81,11 @@ func (j *Judge) Snapshot() ([]byte, error) {
 // Restore makes a judge from a Snapshot. What the last poll said is not kept:
 // the present is asked again.
 func Restore(cfg Config, data []byte) (*Judge, error) {
-	var s snapshot
+	j := New(cfg)
+	s := snapshot{Serving: j.watch}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("read the judge's snapshot: %w", err)
 	}
-	j := New(cfg)
 	j.boot, j.serial, j.driver, j.switchless, j.reported = s.Boot, s.Serial, s.Driver, s.Switchless, s.Reported
 	j.links, j.root, j.managed, j.imex = s.Links, s.Root, s.Managed, s.IMEX
 	for _, n := range s.Heard {

@@ -16,8 +16,11 @@ type Verdict struct {
 	GPUs     []Device `json:"gpus"`
 	Affected []Device `json:"affected"`
 	Victims  []Device `json:"victims"`
-	Radius   Radius   `json:"radius"`
-	Action   Action   `json:"action"`
+	// Workloads are those that the verdict is about: pods, or what the configuration
+	// names.
+	Workloads []Workload `json:"workloads,omitempty"`
+	Radius    Radius     `json:"radius"`
+	Action    Action     `json:"action"`
 	// Diag is the DCGM diagnostics level that belongs to the action: 0, 2 or 3.
 	Diag int `json:"diag"`
 	// Hard faults have made the GPU useless already; they are contained at once.
@@ -48,5 +51,5 @@ func (v Verdict) same(w Verdict) bool {
 	return v.ID == w.ID && v.Class == w.Class && v.Radius == w.Radius && v.Action == w.Action &&
 		v.Diag == w.Diag && v.Hard == w.Hard && v.Drain == w.Drain && v.Later == w.Later &&
 		v.Root == w.Root && v.Reason == w.Reason && v.Closed == w.Closed &&
-		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Victims, w.Victims)
+		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Victims, w.Victims) && slices.Equal(v.Workloads, w.Workloads)
 }

@@ -34,8 +34,10 @@ func (p *Plan) decide(now time.Time) {
 		p.reset(now)
 	}
 	p.drain(now)
+	p.restart(now)
 	p.credit(now)
 	p.diagnose(now)
+	p.rotate(now)
 	for _, i := range p.state.Open {
 		if !i.Adopted && (i.standing() || i.awaits()) {
 			p.place(now, i)
@@ -62,6 +64,7 @@ func (p *Plan) adapt(now time.Time) {
 
 // stand ends what an agent in mode repair has left behind, in the other modes.
 func (p *Plan) stand(now time.Time) {
+	defer p.rotate(now)
 	d := p.state.Deed
 	if d == nil || d.Undoing {
 		return
@@ -69,7 +72,7 @@ func (p *Plan) stand(now time.Time) {
 	if d.Watched || p.asked(d.ID) {
 		p.expire(now)
 	} else {
-		p.callOff(now)
+		p.callOff(now, Withdrawn)
 	}
 	for _, i := range p.live() {
 		i.Settling = time.Time{}
@@ -92,7 +95,7 @@ func (p *Plan) climb(now time.Time) {
 // What the agent does itself runs to its end.
 func (p *Plan) abandon(now time.Time) {
 	d := p.state.Deed
-	if d == nil || d.Undoing || d.Kind == StepDrain || d.Kind == StepDiag || !d.Resumable {
+	if d == nil || d.Undoing || d.moves() || d.Kind == StepDiag || !d.Resumable {
 		return
 	}
 	for _, i := range p.served(&d.Deed) {
@@ -100,12 +103,21 @@ func (p *Plan) abandon(now time.Time) {
 			return
 		}
 	}
-	p.callOff(now)
+	p.callOff(now, Withdrawn)
 }
 
-// giveRoom calls off a diagnosis that another repair would have to wait for.
+// giveRoom calls off a diagnosis or a restart that another repair would have to wait
+// for.
 func (p *Plan) giveRoom(now time.Time) {
-	if d := p.state.Deed; d != nil && d.Kind == StepDiag && !d.Undoing && !d.Watched && p.sources.Store == "" && p.urgent(now) {
+	d := p.state.Deed
+	if d == nil || d.Undoing || d.Watched || p.sources.Store != "" {
+		return
+	}
+	next, _ := p.nextRestart(now)
+	switch {
+	case d.Kind == StepDiag && (next != nil || p.urgent(now)):
 		p.stopDiag(now, "another repair comes first", false)
+	case d.Kind == StepRestart && p.urgent(now):
+		p.callOff(now, Planned)
 	}
 }

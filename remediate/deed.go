@@ -15,7 +15,7 @@ type Deed struct {
 	// ID names the deed to others, and is the same over restarts: it makes the
 	// name of what is created for it.
 	ID string `json:"id"`
-	// Kind is StepDrain, StepReset, StepReboot or StepDiag.
+	// Kind is StepDrain, StepRestart, StepReset, StepReboot or StepDiag.
 	Kind StepKind `json:"kind"`
 	// GPUs are those that it is for, sorted by address.
 	GPUs []fault.Device `json:"gpus"`
@@ -25,6 +25,8 @@ type Deed struct {
 	// Force: a drain whose deadline has passed, and whose policy then deletes what
 	// could not be evicted.
 	Force bool `json:"force,omitempty"`
+	// Workloads are the pods of a restart, and no others.
+	Workloads []fault.Workload `json:"workloads,omitempty"`
 	// Level is that of a diagnosis.
 	Level int `json:"level,omitempty"`
 	// Incidents are those that it serves; Fault is the worst of them.

@@ -8,8 +8,14 @@ import (
 )
 
 // Ready says whether there is anything to say of the node yet: before the
-// first answer of the driver, and without a fault, there is not.
-func (p *Plan) Ready() bool { return p.sources.Polled || len(p.state.Open) > 0 }
+// first answer of the driver, and without a fault of the node, there is not.
+func (p *Plan) Ready() bool { return p.sources.Polled || len(p.ofNode()) > 0 }
+
+// ofNode gives the open incidents that the node shows, the worst first. Where only a
+// program is to blame the node is healthy.
+func (p *Plan) ofNode() []*Incident {
+	return slices.DeleteFunc(p.ranked(), func(i *Incident) bool { return !i.Verdict.Hardware })
+}
 
 // Desired gives all that the Node object shall say now.
 func (p *Plan) Desired() Desired {
@@ -18,7 +24,7 @@ func (p *Plan) Desired() Desired {
 	}
 	d := Desired{State: Healthy, GPU: p.gpuCondition(), NVLink: p.nvlinkCondition(),
 		Domain: p.sources.Domain, Summary: p.sources.Summary}
-	for n, i := range p.ranked() {
+	for n, i := range p.ofNode() {
 		if n == 0 {
 			d.State = i.State
 		}

@@ -119,7 +119,7 @@ func (p *Plan) drain(now time.Time) {
 		p.startDrain(now, *next, served)
 	case have == nil || have.Kind != StepDrain || have.Undoing:
 	case next == nil, have.Force != next.Force && !p.stillServed(now):
-		p.callOff(now)
+		p.callOff(now, Withdrawn)
 	case !have.stands(next):
 		p.redrain(now, next, served)
 	}
@@ -135,14 +135,12 @@ func (d *Deed) stands(next *Deed) bool {
 }
 
 // redrain puts another drain in the place of the one under way: a wider one, which
-// has its time anew, or a narrower one, which has not. What is to be put back goes
-// with it.
+// has its time anew, or a narrower one, which has not.
 func (p *Plan) redrain(now time.Time, next *Deed, served []*Incident) {
 	have := p.state.Deed
 	if next.inside(&have.Deed) && !next.Force {
 		next.Deadline = have.Deadline
 	}
-	next.Undo, have.Undo = have.Undo, nil
 	wider := next.Whole && !have.Whole
 	for _, i := range p.served(p.conclude()) {
 		if !i.standing() {

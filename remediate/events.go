@@ -66,11 +66,13 @@ func (p *Plan) announce(now time.Time, e Event) {
 	}
 }
 
-// application tells a program's own fault, once; the node is healthy.
-func (p *Plan) application(now time.Time, v fault.Verdict) {
-	if !v.Closed && v.Root == "" {
-		p.tell(now, v, "Normal", "ApplicationFault", told(v))
+// opened tells a new fault, once. Where it is a program's own the node is healthy.
+func (p *Plan) opened(now time.Time, v fault.Verdict) {
+	kind, reason := "Warning", "FaultDetected"
+	if !v.Hardware {
+		kind, reason = "Normal", "ApplicationFault"
 	}
+	p.tell(now, v, kind, reason, told(v))
 }
 
 func told(v fault.Verdict) string {
@@ -99,9 +101,11 @@ func requestText(k StepKind, v fault.Verdict) string {
 	if v.Drain == fault.DrainWhenIdle {
 		when = "when idle"
 	}
-	text := fmt.Sprintf("%s requested, %s, for %s (incident %s)", k, when, v.Class, v.ID)
-	if k == StepDiag {
-		text = fmt.Sprintf("DCGM diagnostics level %d requested, %s, for %s (incident %s)", v.Diag, when, v.Class, v.ID)
+	switch k {
+	case StepDiag:
+		return fmt.Sprintf("DCGM diagnostics level %d requested, %s, for %s (incident %s)", v.Diag, when, v.Class, v.ID)
+	case StepRestart:
+		return fmt.Sprintf("restart of %s requested, for %s (incident %s)", workloads(v.Workloads), v.Class, v.ID)
 	}
-	return text
+	return fmt.Sprintf("%s requested, %s, for %s (incident %s)", k, when, v.Class, v.ID)
 }

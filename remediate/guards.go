@@ -212,8 +212,8 @@ func (p *Plan) lets(now time.Time, i *Incident, k StepKind) bool {
 		p.hold(i, action, holds)
 		return false
 	}
-	if !g.Fleet {
-		return true
+	if !g.Fleet || k == StepRestart {
+		return true // a restart takes no node out; how many replicas may go at once, their disruption budget says
 	}
 	l := p.state.Leave
 	return p.passes(now, i, action) && l != nil && (k == StepCordon || l.Seen)

@@ -12,6 +12,7 @@ type StepKind string
 
 // The steps, in the order of a plan.
 const (
+	StepRestart StepKind = "restart"
 	StepCordon  StepKind = "cordon"
 	StepDrain   StepKind = "drain"
 	StepReset   StepKind = "reset"
@@ -22,7 +23,7 @@ const (
 
 // order is the place of a step in a plan.
 func (k StepKind) order() int {
-	return slices.Index([]StepKind{StepCordon, StepDrain, StepReset, StepReboot, StepReplace, StepDiag}, k)
+	return slices.Index([]StepKind{StepRestart, StepCordon, StepDrain, StepReset, StepReboot, StepReplace, StepDiag}, k)
 }
 
 // StepStatus is how far a step is.
@@ -50,7 +51,8 @@ const (
 	Planned StepStatus = "planned"
 	// UnderWay: a deed of the agent's is about it.
 	UnderWay StepStatus = "under-way"
-	// Overdue: a drain has had its time, and is tried again after as long a time.
+	// Overdue: a drain or restart has had its time, and is tried again after as long
+	// a time.
 	Overdue StepStatus = "overdue"
 	// Blocked: somebody who does not go holds a GPU.
 	Blocked StepStatus = "blocked"
@@ -63,8 +65,8 @@ type Step struct {
 	Kind   StepKind   `json:"kind"`
 	Status StepStatus `json:"status"`
 	Since  time.Time  `json:"since"`
-	// Tries counts the drains of the agent's own, since the last that was another
-	// or succeeded.
+	// Tries counts the drains and restarts of the agent's own, since the last that
+	// was another or succeeded.
 	Tries int `json:"tries,omitempty"`
 	// Why is what came of the last try, in words; empty where nothing stood against it.
 	Why string `json:"why,omitempty"`
@@ -203,6 +205,9 @@ func (i *Incident) withdraw(now time.Time) {
 // requests gives the steps that a verdict asks of others, in order.
 func requests(v fault.Verdict) []StepKind {
 	var ks []StepKind
+	if restarts(v) {
+		ks = append(ks, StepRestart)
+	}
 	if v.Drain != fault.DrainNever && v.Action > fault.Cordon {
 		ks = append(ks, StepDrain)
 	}

@@ -74,6 +74,8 @@ func (l *deedLog) judge(d Deed) {
 	switch d.Kind {
 	case StepDiag:
 		l.vacant(d)
+	case StepRestart:
+		l.stalled(d)
 	case StepReset:
 		l.vacant(d)
 		for _, g := range d.GPUs {
@@ -147,6 +149,7 @@ func (l *deedLog) once(d Deed, g fault.Device) {
 // work lets the hand go on: it owes, puts back, or ends.
 func (w *world) work() {
 	if d := w.plan.Deed(); d != nil && d.Undoing && !w.silent {
+		w.taken = w.taken && d.Kind != StepRestart
 		w.plan.Undone(w.now, d.ID)
 		return
 	}
@@ -156,6 +159,7 @@ func (w *world) work() {
 	}
 	if !w.hand.owing && w.rng.IntN(3) == 0 {
 		w.hand.owing = w.plan.Owes(w.now, d.ID, "something")
+		w.taken = w.taken || w.hand.owing && d.moves()
 		return
 	}
 	if d.Kind == StepDiag {
@@ -169,7 +173,8 @@ func (w *world) work() {
 // end tells the plan how the deed of the moment ended.
 func (w *world) end(d Deed, r Result) {
 	w.past = append(w.past, fmt.Sprintf("%s %s", d.ID, r))
-	if w.hand.owing && w.rng.IntN(2) == 0 {
+	if r == Succeeded && d.moves() || w.hand.owing && w.rng.IntN(2) == 0 {
+		w.taken = w.taken && !d.moves()
 		w.plan.Undone(w.now, d.ID)
 	}
 	w.hand = hand{}
@@ -253,6 +258,9 @@ func (w *world) finish() {
 	if n := len(w.plan.state.Open); n > 0 {
 		w.fail(fmt.Sprintf("%d incidents never ended", n))
 	}
+	if w.taken {
+		w.fail("somebody is left out of rotation")
+	}
 	if d := w.plan.Desired(); d.State != Healthy || w.node.Unschedulable != w.foreign || w.plan.state.Deed != nil {
 		w.fail(fmt.Sprintf("state %s, cordoned %v, by an administrator %v", d.State, w.node.Unschedulable, w.foreign))
 	}
@@ -280,7 +288,7 @@ func (w *world) rests(i *Incident) bool {
 		s := i.step(k)
 		return s != nil && (s.Status == Requested || s.Status == Blocked || s.Status == WhenIdle && !w.plan.ours(i, k))
 	}
-	if asked(StepReset) || asked(StepReboot) || asked(StepDrain) {
+	if asked(StepRestart) || asked(StepReset) || asked(StepReboot) || asked(StepDrain) {
 		return true
 	}
 	drain := i.step(StepDrain)

@@ -58,7 +58,9 @@ type world struct {
 	confirmed map[string]bool
 	// states are those that the open incidents were in last.
 	states map[string]NodeState
-	past   []string
+	// taken: somebody is out of rotation.
+	taken bool
+	past  []string
 }
 
 // ailment is a fault, and the repair that ends it; empty is none.
@@ -77,6 +79,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.policy = DefaultRepair()
 	w.policy.Drain.Mode = pick(w, MeansOff, MeansPods, MeansPods, MeansCommand)
 	w.policy.Drain.AtDeadline = pick(w, Wait, Force)
+	w.policy.Restart.Mode = pick(w, MeansOff, MeansPods, MeansPods)
 	w.policy.Reset.Mode = pick(w, MeansOff, MeansCommand, MeansCommand, MeansAnnotation, MeansResource)
 	w.policy.Reset.OnHolders = pick(w, HolderHold, HolderReboot)
 	w.policy.Reboot.Mode = pick(w, MeansOff, MeansCommand, MeansCommand, MeansAnnotation)
@@ -162,8 +165,11 @@ func (w *world) open() {
 	}
 	v.Affected = v.GPUs
 	b := &ailment{v, pick(w, StepReset, StepReset, StepReboot, "")}
+	if w.rng.IntN(5) == 0 {
+		b = w.stall(v)
+	}
 	w.faults = append(w.faults, b)
-	w.plan.Verdict(w.now, v)
+	w.plan.Verdict(w.now, b.Verdict)
 }
 
 // change makes a fault worse, better, or the symptom of another.
@@ -176,6 +182,12 @@ func (w *world) change() {
 	if w.rng.IntN(4) == 0 { // it was only a symptom
 		b.Root = "another"
 		w.faults = slices.Delete(w.faults, n, n+1)
+		w.plan.Verdict(w.now, b.Verdict)
+		return
+	}
+	if !b.Hardware {
+		b.Workloads = pick(w, b.Workloads, b.Workloads[:1], []fault.Workload{{Name: "default/b", UID: fmt.Sprintf("u-%d", w.now.Unix())}})
+		b.Action = pick(w, fault.Record, fault.Restart, fault.Restart)
 		w.plan.Verdict(w.now, b.Verdict)
 		return
 	}
@@ -321,6 +333,7 @@ func (w *world) check() {
 	if d := w.plan.state.Deed; d != nil && !d.Undoing && !w.now.Before(d.Deadline.Add(grace)) {
 		w.fail("a deed outlives its deadline: " + d.ID)
 	}
+	w.checkRestart()
 	if w.offline {
 		return
 	}

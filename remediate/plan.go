@@ -108,6 +108,9 @@ type state struct {
 	ClockHeld []HeldAction `json:"clockHeld,omitempty"`
 	// Diagnosed is what the last diagnosis said, by UUID.
 	Diagnosed map[string]Diagnosed `json:"diagnosed,omitempty"`
+	// Rotation is who is out of rotation by drains and restarts that came to no end, in
+	// the words of who does them.
+	Rotation []string `json:"rotation,omitempty"`
 	// Leave is the group's, nil where none was given; Acts are what the guards'
 	// rates count.
 	Leave *Leave      `json:"leave,omitempty"`
@@ -199,18 +202,17 @@ func (p *Plan) takeBack(now time.Time) {
 
 // Verdict takes in what the judge holds of an episode.
 func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
-	if !v.Hardware {
-		p.application(now, v)
-		return
-	}
 	i := p.find(v.ID)
 	if i == nil {
 		if v.Closed || v.Root != "" {
 			return
 		}
+		p.opened(now, v)
+		if !v.Hardware && !restarts(v) {
+			return
+		}
 		i = &Incident{State: Suspect}
 		p.state.Open = append(p.state.Open, i)
-		p.tell(now, v, "Warning", "FaultDetected", told(v))
 	}
 	i.Level = max(i.Level, v.Diag)
 	if gpus, other := p.present(v.GPUs); v.Closed && v.Root == "" && other && p.tests(i) {
@@ -227,6 +229,7 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 	}
 	before := i.Verdict
 	i.Verdict, i.Over, i.Failing = v, nil, false
+	p.others(now, i, before)
 	if v.Action > fault.Reset && v.Action != before.Action {
 		i.Settling = time.Time{} // the repair has not helped, or something worse has come
 	}

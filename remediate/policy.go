@@ -30,7 +30,7 @@ type Means string
 const (
 	// MeansOff: not the agent; it asks for it, as in mode contain.
 	MeansOff Means = "off"
-	// MeansPods: a drain by the API's evictions.
+	// MeansPods: a drain, or a restart, by the API's evictions.
 	MeansPods Means = "pods"
 	// MeansSlurm: Slurm lets the jobs of a drained node end, and reboots it.
 	MeansSlurm Means = "slurm"
@@ -85,10 +85,11 @@ type Policy struct {
 	// service.
 	KeepFromAutoscaler bool
 	// The rest is for mode repair alone.
-	Drain  DrainPolicy
-	Reset  ResetPolicy
-	Reboot RebootPolicy
-	Diag   DiagPolicy
+	Drain   DrainPolicy
+	Restart RestartPolicy
+	Reset   ResetPolicy
+	Reboot  RebootPolicy
+	Diag    DiagPolicy
 	// Settle is how long after a repair the fault may take to be seen over.
 	Settle time.Duration
 	// Memory is how long a repair of a GPU counts against the next one.
@@ -107,6 +108,13 @@ type DrainPolicy struct {
 	Mode       Means
 	Deadline   time.Duration
 	AtDeadline AtDeadline
+}
+
+// RestartPolicy is how a replica is restarted whose engine has stalled.
+type RestartPolicy struct {
+	// Mode is MeansOff or MeansPods.
+	Mode     Means
+	Deadline time.Duration
 }
 
 // ResetPolicy is how GPUs are reset.
@@ -132,6 +140,7 @@ func DefaultRepair() Policy {
 		Mode:        Repair,
 		Probation:   10 * time.Minute,
 		Drain:       DrainPolicy{Mode: MeansPods, Deadline: 30 * time.Minute, AtDeadline: Wait},
+		Restart:     RestartPolicy{Mode: MeansPods, Deadline: 10 * time.Minute},
 		Reset:       ResetPolicy{Mode: MeansOff, Deadline: 10 * time.Minute, OnHolders: HolderHold},
 		Reboot:      RebootPolicy{Mode: MeansOff, Deadline: 30 * time.Minute},
 		Diag:        DiagPolicy{Mode: MeansOff, Level: 2, Level2: 30 * time.Minute, Level3: time.Hour, Unproven: DiagHold},

@@ -153,7 +153,7 @@ func (p *Plan) settle(now time.Time, d *Deed) {
 		if served {
 			p.renew(now, i)
 		}
-		if served && i.Over == nil && fault.RuleFor(i.Verdict.Class).Cure != fault.CurePerson {
+		if served && i.Over == nil && i.Verdict.Hardware && fault.RuleFor(i.Verdict.Class).Cure != fault.CurePerson {
 			i.Settling = now.Add(p.policy.Settle)
 		}
 	}

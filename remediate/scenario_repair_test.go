@@ -8,7 +8,7 @@ import (
 
 // The words of mode repair, in TestScenarios:
 //
-//	+0s mode repair [drain=MEANS] [at=wait|force] [reset=MEANS] [holders=reboot|hold] [reboot=MEANS]
+//	+0s mode repair [drain=MEANS] [at=wait|force] [restart=MEANS] [reset=MEANS] [holders=reboot|hold] [reboot=MEANS]
 //	         [diag=MEANS] [unproven=hold|accept] [every=TIME[,HH-HH]]
 //	+0s boot ID                       this boot's id; before anything is heard
 //	+5s occupied [UUID=POD…]          who holds which GPU; nobody
@@ -31,6 +31,8 @@ func (s *stage) mode(n int, args []string) {
 		switch key {
 		case "drain":
 			s.policy.Drain.Mode = Means(value)
+		case "restart":
+			s.policy.Restart.Mode = Means(value)
 		case "at":
 			s.policy.Drain.AtDeadline = AtDeadline(value)
 		case "reset":

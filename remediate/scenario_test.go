@@ -19,7 +19,7 @@ import (
 // line is a time since the start, a word and its text:
 //
 //	+0s polled ADDRESS…                the driver has answered for these GPUs
-//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [closed] [app]
+//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [closed] [app] [pods=NAME@UID,…]
 //	+1s together ADDRESS…              GPUs that can only be reset as one
 //	+1s blind WHY                      the driver cannot be asked any more
 //	+1s store [WHY]                    the store breaks, or is mended
@@ -194,6 +194,8 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 			v.Closed = true
 		case "app":
 			v.Hardware, v.Radius = false, fault.Process
+		case "pods":
+			v.Workloads = pods(value)
 		case "root":
 			v.Root = value
 		case "radius":
@@ -212,6 +214,15 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 		}
 	}
 	return v
+}
+
+// pods reads NAME@UID,… ; one without a UID is no pod.
+func pods(text string) (ws []fault.Workload) {
+	for _, w := range strings.Split(text, ",") {
+		name, uid, _ := strings.Cut(w, "@")
+		ws = append(ws, fault.Workload{Name: name, UID: uid})
+	}
+	return ws
 }
 
 func (s *stage) gpus(args []string) []fault.Device {

@@ -8,7 +8,7 @@ import (
 )
 
 // requestable are the steps that others are asked for.
-var requestable = [...]StepKind{StepDrain, StepReset, StepReboot, StepReplace, StepDiag}
+var requestable = [...]StepKind{StepRestart, StepDrain, StepReset, StepReboot, StepReplace, StepDiag}
 
 // share settles which incident asks for what: they stand on one node, and a
 // repair that one asks for may serve another. It is called whenever an incident
@@ -74,7 +74,7 @@ func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
 
 // status says how a step stands that is wanted at present.
 func (p *Plan) status(i *Incident, k StepKind) StepStatus {
-	idle := i.Verdict.Drain == fault.DrainWhenIdle
+	idle := i.Verdict.Drain == fault.DrainWhenIdle && k != StepRestart
 	switch s := i.step(k); {
 	case p.barred(i):
 		return Guarded
@@ -93,11 +93,14 @@ func (p *Plan) status(i *Incident, k StepKind) StepStatus {
 }
 
 // ours says whether the agent itself sees to a step of an incident. It reboots no
-// host that it may neither empty nor reboot as it is, and resets no GPU that the
-// driver has never named.
+// host that it may neither empty nor reboot as it is, resets no GPU that the driver has
+// never named, and restarts nothing but pods.
 func (p *Plan) ours(i *Incident, k StepKind) bool {
 	if p.mode(i) != Repair || slices.Contains(i.Declined, k) || !p.means(k).ours() || p.strange(i) {
 		return false
+	}
+	if k == StepRestart {
+		return ofPods(i.Verdict.Workloads)
 	}
 	return k != StepReboot || p.ours(i, StepDrain) || p.policy.Drain.AtDeadline == Force
 }
@@ -114,6 +117,8 @@ func (p *Plan) means(k StepKind) Means {
 	switch k {
 	case StepDrain:
 		return p.policy.Drain.Mode
+	case StepRestart:
+		return p.policy.Restart.Mode
 	case StepReset:
 		return p.policy.Reset.Mode
 	case StepReboot:

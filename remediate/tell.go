@@ -25,11 +25,13 @@ func (p *Plan) Doubt(now time.Time, d Deed, against string) {
 // startReason names the event of a deed's beginning.
 func startReason(k StepKind) string { return camel(string(k)) + "Started" }
 
-// where names the GPUs of a deed.
+// where names the GPUs of a deed, or the pods.
 func (d *Deed) where() string {
 	switch {
 	case d.Whole:
 		return "the whole node"
+	case len(d.Workloads) > 0:
+		return workloads(d.Workloads)
 	case len(d.GPUs) == 0:
 		return "the node"
 	}
@@ -41,6 +43,15 @@ func devices(ds []fault.Device) string {
 	ns := make([]string, len(ds))
 	for n, d := range ds {
 		ns[n] = d.String()
+	}
+	return strings.Join(ns, ", ")
+}
+
+// workloads names pods.
+func workloads(ws []fault.Workload) string {
+	ns := make([]string, len(ws))
+	for n, w := range ws {
+		ns[n] = w.Name
 	}
 	return strings.Join(ns, ", ")
 }

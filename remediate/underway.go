@@ -30,6 +30,7 @@ func (p *Plan) Deed() *Deed {
 	}
 	c := d.Deed
 	c.GPUs, c.Incidents, c.Undo = slices.Clone(d.GPUs), slices.Clone(d.Incidents), slices.Clone(d.Undo)
+	c.Workloads = slices.Clone(d.Workloads)
 	return &c
 }
 
@@ -86,6 +87,7 @@ func (p *Plan) Boot(now time.Time, id string) {
 			p.renew(now, i)
 		}
 	}
+	p.startedAnew(now)
 	if d := p.state.Deed; d != nil && d.Kind == StepReboot && !d.Undoing && d.BootID != id {
 		p.rebooted(now, p.conclude())
 	}
@@ -99,7 +101,7 @@ func (p *Plan) inherit() {
 	if d == nil || d.Undoing {
 		return
 	}
-	if p.policy.Repairs() && d.Kind != StepDrain && !p.means(d.Kind).resumable() {
+	if p.policy.Repairs() && !d.moves() && !p.means(d.Kind).resumable() {
 		d.Resumable = false
 	}
 	d.Watched = !d.Resumable
@@ -122,9 +124,17 @@ func (p *Plan) disown(now time.Time) {
 	p.keep(d)
 }
 
-// keep goes on with what a deed has still to put back, if anything.
+// moves says whether the deed moves pods: to do so twice is as to do it once.
+func (d *Deed) moves() bool { return d.Kind == StepDrain || d.Kind == StepRestart }
+
+// keep goes on with what a deed has still to put back, if anything. Who is out of
+// rotation may stay so: the next deed takes it over.
 func (p *Plan) keep(d *underway) {
-	if len(d.Undo) > 0 {
+	switch {
+	case len(d.Undo) == 0:
+	case d.moves():
+		p.state.Rotation = d.Undo
+	default:
 		d.Undoing, d.Watched = true, false
 		p.state.Deed = d
 	}
@@ -141,7 +151,10 @@ func (p *Plan) begin(now time.Time, d Deed, served []*Incident) {
 	d.ID = fmt.Sprintf("%s-%s-%d", worst.ID, d.Kind, p.state.Serial)
 	d.Fault, d.Reason = worst.Class, worst.Reason
 	d.Began, d.BootID = now, p.state.Boot
-	d.Resumable = d.Kind == StepDrain || p.means(d.Kind).resumable()
+	d.Resumable = d.moves() || p.means(d.Kind).resumable()
+	if d.moves() {
+		d.Undo, p.state.Rotation = p.state.Rotation, nil
+	}
 	if d.Deadline.IsZero() {
 		d.Deadline = now.Add(p.time(d.Kind))
 	}
@@ -166,6 +179,8 @@ func (p *Plan) time(k StepKind) time.Duration {
 		return p.policy.Reset.Deadline
 	case StepReboot:
 		return p.policy.Reboot.Deadline
+	case StepRestart:
+		return p.policy.Restart.Deadline
 	}
 	return p.policy.Drain.Deadline
 }
@@ -182,6 +197,8 @@ func (p *Plan) finish(now time.Time, o Outcome) {
 		p.resetOver(now, p.conclude(), o)
 	case d.Kind == StepDiag:
 		p.diagOver(now, p.conclude(), o)
+	case d.Kind == StepRestart:
+		p.restartOver(now, p.conclude(), o)
 	default:
 		p.drainOver(now, p.conclude(), o)
 	}
@@ -210,12 +227,13 @@ func (p *Plan) expire(now time.Time) {
 	}
 }
 
-// callOff ends a deed that nobody wants any more.
-func (p *Plan) callOff(now time.Time) {
+// callOff ends a deed that nobody wants, or that is wanted later, and marks its steps
+// so.
+func (p *Plan) callOff(now time.Time, then StepStatus) {
 	d := p.conclude()
 	for _, i := range p.served(d) {
 		if s := i.step(d.Kind); s != nil && s.Status == UnderWay {
-			s.Status, s.Since = Withdrawn, now
+			s.Status, s.Since = then, now
 		}
 	}
 	p.say(now, d, "Normal", camel(string(d.Kind))+"CalledOff", fmt.Sprintf("%s of %s called off", d.Kind, d.where()))

@@ -31,8 +31,10 @@ const (
 	Refused
 	// Silent: it has not answered within the deadline.
 	Silent
-	// Failed: it has answered, and not with metrics of a known engine.
+	// Failed: it has answered, and not with metrics.
 	Failed
+	// Foreign: it has answered with metrics, and of no engine that is known.
+	Foreign
 )
 
 // Scrape is one look at one endpoint of a replica.

@@ -42,6 +42,7 @@ var rules = []rule{
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
 	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence", "nvlink"}},
+	{folder: "internal/serving", may: []string{"collector/serving", "remediate", "serving"}},
 	{folder: "internal/topology", may: []string{"nvlink"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},
 
@@ -87,7 +88,7 @@ var owners = []struct {
 	{"github.com/NVIDIA/go-nvml", []string{"collector/nvml/probe"}},
 	{"github.com/NVIDIA/go-dcgm", []string{"collector/dcgm/probe"}},
 	{"github.com/coreos/go-systemd/v22/sdjournal", []string{"collector/journal/probe"}},
-	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "remediate/apiserver", "remediate/fleet", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
+	{"k8s.io", []string{"cmd", "internal/agent", "internal/repair", "internal/serving", "remediate/apiserver", "remediate/fleet", "remediate/kube", "remediate/operands", "remediate/pods", "remediate/request", "test"}},
 	{"go.etcd.io/bbolt", []string{"remediate/store"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"os/exec", []string{"cmd", "collector/child", "remediate/command", "diag/dcgmi", "internal/demo", "test"}},

@@ -82,8 +82,8 @@ func toldIn(t *testing.T) *evidence.Dir {
 	return d
 }
 
-// serving answers like a daemon that has the folder.
-func serving(t *testing.T, d *evidence.Dir) string {
+// bundled answers like a daemon that has the folder.
+func bundled(t *testing.T, d *evidence.Dir) string {
 	t.Helper()
 	s := failed()
 	s.History[0].Verdict.Opened = noon.Add(-3 * time.Hour)
@@ -103,7 +103,7 @@ var sinceOpened = regexp.MustCompile(`open for [0-9hms]+ *`)
 // the same of one incident.
 func TestEvents(t *testing.T) {
 	d := toldIn(t)
-	url := serving(t, d)
+	url := bundled(t, d)
 	for _, source := range [][]string{{"--url", url}, {"--dir", d.String()}} {
 		got, err := call(append([]string{"events"}, source...)...)
 		if err != nil {
@@ -155,7 +155,7 @@ func TestEventsThatAreNotThere(t *testing.T) {
 	if err := os.WriteFile(d.Path("99999999-1"), []byte("no JSON\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url := serving(t, evidence.NewDir(t.TempDir(), evidence.Limits{}))
+	url := bundled(t, evidence.NewDir(t.TempDir(), evidence.Limits{}))
 	for name, c := range map[string]struct {
 		args string
 		code int

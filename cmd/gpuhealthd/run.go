@@ -26,6 +26,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
+	judged "github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -106,7 +107,8 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		Policy: cfg.Policy(),
 		Judge: fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches,
 			Links:      cfg.NVML.LinkTrend.Limits(),
-			SwitchActs: cfg.Contain.RackSwitch == config.RackCordon},
+			SwitchActs: cfg.Contain.RackSwitch == config.RackCordon,
+			Serving:    judged.Config{Stall: time.Duration(cfg.Serving.Stall), Period: time.Duration(cfg.Serving.Period), Poll: time.Duration(cfg.NVML.Period)}},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),

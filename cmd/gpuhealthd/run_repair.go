@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"os"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -18,8 +19,10 @@ import (
 // since what a deed has changed is put back in every mode. api is nil where there is
 // none; a gives the agent once it runs.
 func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, a func() *agent.Agent) error {
+	var asked replicas
 	o := repair.Options{Log: log, Config: cfg.Repair, Node: opts.Name, API: api, Observe: opts.Metrics.Request,
 		GPUs: func() []nvml.GPU { return a().GPUs() }, Told: func(deed string, p dcgmi.Progress) { a().Diagnosing(deed, p) },
+		Serving: asked.load, Ceiling: time.Duration(cfg.Serving.DrainCeiling),
 		Slurm: cfg.SlurmNode(opts.Name), Self: types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}}
 	for _, child := range []any{opts.Driver, opts.Engine} {
 		if c, ok := child.(repair.Child); ok {
@@ -31,5 +34,5 @@ func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest
 		return err
 	}
 	opts.Doers, opts.Occupant, opts.Reset, opts.Workloads = tools.Doers, tools.Occupant, tools.Reset, tools.Workloads
-	return nil
+	return asked.ask(opts, cfg, log, api, tools)
 }

@@ -44,8 +44,10 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	if o := s.Offered; o.Capacity > 0 {
 		fmt.Fprintf(out, "Plugin    offers %d of %s to pods: the device plugin's policy, not judged here\n", o.Allocatable, replay.Count(o.Capacity, "GPU"))
 	}
+	servingLines(out, s, style)
 	groupLines(out, s, style)
 	gpuTable(out, s)
+	replicaTable(out, s)
 	for _, r := range s.Diagnoses {
 		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)
 	}

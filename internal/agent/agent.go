@@ -56,6 +56,8 @@ type Options struct {
 	Actuator Actuator
 	// Watcher may be nil.
 	Watcher Watcher
+	// Replicas asks the serving engines; nil where nobody does.
+	Replicas Replicas
 	// Neighbours hears the other nodes of the NVLink domain; nil where nobody can.
 	Neighbours Domain
 	// Workloads names what works on the node's GPUs; nil where nobody can tell.
@@ -176,6 +178,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.opts.Watcher != nil {
 		wg.Go(func() { a.opts.Watcher.Watch(ctx, a.apply.poke) })
 	}
+	wg.Go(func() { a.follow(ctx) })
 	wg.Go(func() { a.apply.run(ctx) })
 	wg.Go(func() { a.tell.run(ctx) })
 	wg.Go(func() { a.do.run(ctx) })

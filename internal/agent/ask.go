@@ -84,7 +84,7 @@ func (c *core) listed(now time.Time, inv nvml.Inventory, bus []pci.Device) {
 			c.step(now, fault.Hung{Device: g.Device, Call: g.Failed})
 		}
 	}
-	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(inv), named...), Unnamed: unnamed, Renewed: c.reopened}
+	f := fault.Inventory{Driver: inv.Driver, GPUs: append(states(now, inv), named...), Unnamed: unnamed, Renewed: c.reopened}
 	if inv.Stuck != nil {
 		h := hung(*inv.Stuck, &c.memory.inventory)
 		f.Stuck = &h

@@ -115,6 +115,8 @@ type core struct {
 	// engine is how DCGM is asked, health and values what it holds at present.
 	engine         EngineStatus
 	health, values opinions
+	// serving is how the replicas are; nil before they were looked at.
+	serving *ServingStatus
 	// diagnosis is what the last one said, progress how far that is which is under way.
 	// answeredBy is the deed that Answered was.
 	diagnosis  DiagnosisStatus
@@ -237,6 +239,8 @@ func (c *core) take(now time.Time, m message) {
 		c.answer(now, m)
 	case consulted:
 		c.consult(now, m.report)
+	case served:
+		c.serves(now, m)
 	case nodeSeen:
 		c.offered = m.observed.Offered
 		c.exists(m.observed)

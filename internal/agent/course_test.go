@@ -41,7 +41,7 @@ func newCourse(t testing.TB, dir string, h history) *course {
 			h.policy(&o.Policy)
 		}
 		o.Evidence, o.Occupant = nil, hand
-		o.Doers = map[remediate.StepKind]Doer{remediate.StepDrain: drainer{hand}, remediate.StepReboot: rebooter{hand},
+		o.Doers = map[remediate.StepKind]Doer{remediate.StepDrain: drainer{hand}, remediate.StepRestart: drainer{hand}, remediate.StepReboot: rebooter{hand},
 			remediate.StepReset: resetter{hand, h.fails, h.sticky}}
 		if o.Policy.Reset.Mode == remediate.MeansAnnotation {
 			o.Doers[remediate.StepReset] = asker(t, hand)

@@ -157,6 +157,9 @@ func (r *references) check(left legacy, lapsed []lapse) {
 		}
 	}
 	for n, c := range left.Cards {
+		if serves && slices.ContainsFunc(c.Pods, func(p pod) bool { return p.Out }) {
+			r.t.Errorf("nobody knows the end of %v: GPU %d serves, and its pods get no requests: %+v", lapsed, n, c.Pods)
+		}
 		if !c.Persistence || c.Resets > 1 {
 			r.t.Errorf("nobody knows the end of %v: GPU %d is left as %+v", lapsed, n, c)
 		}

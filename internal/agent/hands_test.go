@@ -40,21 +40,26 @@ func (h hand) lapsed(deed remediate.Deed) (l lapse, ok bool) {
 	return h.m.lapses[n], true
 }
 
-// drainer evicts pods, and waits until they have left.
+// drainer takes pods out of rotation, evicts them, and waits until they have left.
 type drainer struct{ hand }
 
-func (d drainer) Do(ctx context.Context, deed remediate.Deed, _ remediate.Owe) remediate.Outcome {
+func (d drainer) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe) remediate.Outcome {
 	for {
 		left, stay := d.left(deed)
 		if len(left) == 0 {
 			return remediate.Outcome{Result: remediate.Succeeded}
+		}
+		for _, word := range d.m.rotation(deed) {
+			if owe(ctx, word) == nil && !d.c.does(func() { d.m.takeOut(deed, word) }) {
+				return frozen(ctx)
+			}
 		}
 		if stay && !d.c.does(func() { d.m.evict(deed) }) {
 			return frozen(ctx)
 		}
 		select {
 		case <-ctx.Done():
-			o := remediate.Outcome{Result: remediate.Unsuccessful, Holders: left}
+			o := remediate.Outcome{Result: remediate.Unsuccessful, Holders: left, Owed: d.m.taken()}
 			if errors.Is(ctx.Err(), context.Canceled) {
 				o.Result = remediate.Aborted
 			}
@@ -64,7 +69,65 @@ func (d drainer) Do(ctx context.Context, deed remediate.Deed, _ remediate.Owe) r
 	}
 }
 
-func (drainer) Undo(context.Context, remediate.Deed) error { return nil }
+// Undo brings back into rotation who is still there.
+func (d drainer) Undo(ctx context.Context, deed remediate.Deed) error {
+	if !d.c.does(func() { d.m.rotate(deed.Undo, false) }) {
+		return blocks(ctx)
+	}
+	return nil
+}
+
+// rotation are the pods of a deed that are in rotation, by the words to put them back;
+// taken are all that are not.
+func (m *machine) rotation(deed remediate.Deed) (words []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n := range m.Cards {
+		if c := m.on(deed)[n]; c != nil {
+			for _, p := range c.pods(time.Now()) {
+				if !p.Out {
+					words = append(words, wordPod(n, p))
+				}
+			}
+		}
+	}
+	return words
+}
+
+func (m *machine) taken() (words []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n := range m.Cards {
+		for _, p := range m.Cards[n].pods(time.Now()) {
+			if p.Out {
+				words = append(words, wordPod(n, p))
+			}
+		}
+	}
+	return words
+}
+
+func wordPod(gpu int, p pod) string { return uuid(gpu) + " " + p.Name }
+
+func (m *machine) takeOut(deed remediate.Deed, word string) {
+	m.mu.Lock()
+	m.may("out of rotation", deed, word)
+	m.mu.Unlock()
+	m.rotate([]string{word}, true)
+}
+
+// rotate takes pods out of rotation, or brings them back.
+func (m *machine) rotate(words []string, out bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n := range m.Cards {
+		for i := range m.Cards[n].Pods {
+			if p := &m.Cards[n].Pods[i]; slices.Contains(words, wordPod(n, *p)) {
+				p.Out = out
+			}
+		}
+	}
+}
 
 // left gives who is still there, and whether any of them can be evicted and has
 // not been.

@@ -70,6 +70,8 @@ type pod struct {
 	Leaves time.Time
 	// Stays: it leaves only by force.
 	Stays bool
+	// Out: it is out of rotation.
+	Out bool
 }
 
 // lapse is a deed of which nobody knows how it ended: it was done, or was not.

@@ -26,7 +26,8 @@ type kernelMetric struct {
 // Register exports the agent's state and its reader's.
 func (a *Agent) Register(reg prometheus.Registerer) {
 	reg.MustRegister(newState(a.Status), newGuards(a.Status), newKernelLog(a.hearing),
-		newLinkMetrics(func() []nvlink.GPUReport { return *a.core.links.Load() }))
+		newLinkMetrics(func() []nvlink.GPUReport { return *a.core.links.Load() }),
+		newServingMetrics(func() *ServingStatus { return a.core.shown.Load().Serving }))
 }
 
 func newKernelLog(hearing func() kernlog.Hearing) *kernelLog {

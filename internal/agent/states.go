@@ -12,9 +12,9 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
 
-// states gives a poll's answers in the judge's words. A GPU that was never
+// states gives a poll's answers, of now, in the judge's words. A GPU that was never
 // identified is nobody's device, and is left out.
-func states(inv nvml.Inventory) []fault.GPUState {
+func states(now time.Time, inv nvml.Inventory) []fault.GPUState {
 	var out []fault.GPUState
 	for _, g := range inv.GPUs {
 		if g.UUID == "" {
@@ -33,6 +33,10 @@ func states(inv nvml.Inventory) []fault.GPUState {
 		s.Slowed = slowdownOf(g)
 		s.Heat = fault.Heat{GPU: g.Temperature.GPU, Slowdown: g.Temperature.Slowdown, Shutdown: g.Temperature.Shutdown, Margin: g.Temperature.Margin}
 		s.Replays = g.PCIe.Replays
+		s.Activity = activity(now, g)
+		for _, i := range g.Instances {
+			s.Instances = append(s.Instances, i.UUID)
+		}
 		s.Width, s.MaxWidth = number0(g.PCIe.Width), number0(g.PCIe.MaxWidth)
 		s.Generation, s.MaxGeneration = number0(g.PCIe.Gen), number0(g.PCIe.MaxGen)
 		out = append(out, s)
@@ -168,7 +172,7 @@ func nameOf(g nvml.GPU) string { return cmp.Or(g.UUID, "index "+strconv.Itoa(g.I
 // answering gives the GPUs that can be counted on to have answered.
 func answering(inv nvml.Inventory) []fault.Device {
 	var out []fault.Device
-	for _, s := range states(inv) {
+	for _, s := range states(time.Time{}, inv) {
 		if !s.Lost && s.Failed == "" {
 			out = append(out, s.Device)
 		}

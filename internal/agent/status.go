@@ -26,6 +26,8 @@ type Status struct {
 	// Diagnoses are those that open incidents ask for.
 	Diagnoses []diag.Request  `json:"diagnoses"`
 	Diagnosis DiagnosisStatus `json:"diagnosis,omitzero"`
+	// Serving is nil where nobody asks serving engines.
+	Serving   *ServingStatus  `json:"serving,omitempty"`
 	GPUs      []inventory.GPU `json:"gpus"`
 	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
@@ -111,6 +113,9 @@ func (c *core) show() {
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
 	s.Services = c.unseen
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
+	if c.opts.Replicas != nil {
+		s.Serving = c.serving
+	}
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()

@@ -30,6 +30,7 @@ type Config struct {
 	DCGM       DCGM                      `yaml:"dcgm"`
 	Contain    Contain                   `yaml:"contain"`
 	Repair     Repair                    `yaml:"repair"`
+	Serving    Serving                   `yaml:"serving"`
 	Guards     Guards                    `yaml:"guards"`
 	Kubernetes Kubernetes                `yaml:"kubernetes"`
 	Slurm      Slurm                     `yaml:"slurm"`
@@ -186,6 +187,7 @@ func Default() Config {
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},
 		Repair:     defaultRepair(),
+		Serving:    defaultServing(),
 		Guards:     defaultGuards(),
 		Kubernetes: Kubernetes{StartJitter: Duration(time.Minute)},
 		Slurm:      defaultSlurm(),

@@ -68,6 +68,8 @@ func put(n *yaml.Node, into reflect.Value, field string) error {
 		return errors.New("an alias; write the value itself")
 	case into.Kind() == reflect.Struct:
 		return fill(n, into, field)
+	case n.Kind == yaml.SequenceNode && into.Kind() == reflect.Slice && hasKeys(into.Type().Elem()):
+		return putAll(n, into, field)
 	case whole && n.ShortTag() == "!!float":
 		return fmt.Errorf("%s is not a whole number in range", n.Value)
 	}
@@ -77,6 +79,23 @@ func put(n *yaml.Node, into reflect.Value, field string) error {
 		return errors.New(typed.Errors[0])
 	}
 	return err
+}
+
+// hasKeys says whether a value of the type is written as keys and values.
+func hasKeys(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]())
+}
+
+// putAll puts a list of structs where it belongs.
+func putAll(n *yaml.Node, into reflect.Value, field string) error {
+	all := reflect.MakeSlice(into.Type(), len(n.Content), len(n.Content))
+	for i, item := range n.Content {
+		if err := fill(item, all.Index(i), fmt.Sprintf("%s[%d]", field, i)); err != nil {
+			return err
+		}
+	}
+	into.Set(all)
+	return nil
 }
 
 func isAlias(n *yaml.Node) bool { return n.Kind == yaml.AliasNode }

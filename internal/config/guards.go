@@ -44,11 +44,12 @@ type Outbreak struct {
 
 // PerDay says how often one node may do something within 24 hours.
 type PerDay struct {
-	Cordon int `yaml:"cordon"`
-	Drain  int `yaml:"drain"`
-	Reset  int `yaml:"reset"`
-	Reboot int `yaml:"reboot"`
-	Diag   int `yaml:"diag"`
+	Cordon  int `yaml:"cordon"`
+	Drain   int `yaml:"drain"`
+	Restart int `yaml:"restart"`
+	Reset   int `yaml:"reset"`
+	Reboot  int `yaml:"reboot"`
+	Diag    int `yaml:"diag"`
 }
 
 // Ramp says how nodes go back to service; an Every of zero is all at once.
@@ -74,7 +75,7 @@ func defaultGuards() Guards {
 		Enabled:  true,
 		Budget:   Share(r.Budget),
 		Outbreak: Outbreak{Least: r.Outbreak.Least, Percent: r.Outbreak.Percent, Window: Duration(r.Window), Wait: Duration(r.Wait)},
-		PerDay: PerDay{Cordon: r.Rates[guard.Cordon].Times, Drain: r.Rates[guard.Drain].Times, Reset: r.Rates[guard.Reset].Times,
+		PerDay: PerDay{Cordon: r.Rates[guard.Cordon].Times, Drain: r.Rates[guard.Drain].Times, Restart: r.Rates[guard.Restart].Times, Reset: r.Rates[guard.Reset].Times,
 			Reboot: r.Rates[guard.Reboot].Times, Diag: r.Rates[guard.Diag].Times},
 		Ramp: Ramp{Every: Duration(r.Ramp.Every), Limit: Duration(r.Ramp.Limit)},
 	}
@@ -97,7 +98,7 @@ func (c Config) rules() *guard.Rules {
 		Rota:     guard.Rota{AtOnce: c.Repair.Diag.Schedule.AtOnce, PerRack: c.Repair.Diag.Schedule.PerRack},
 	}
 	for action, times := range map[guard.Action]int{guard.Cordon: g.PerDay.Cordon, guard.Drain: g.PerDay.Drain,
-		guard.Reset: g.PerDay.Reset, guard.Reboot: g.PerDay.Reboot, guard.Diag: g.PerDay.Diag} {
+		guard.Restart: g.PerDay.Restart, guard.Reset: g.PerDay.Reset, guard.Reboot: g.PerDay.Reboot, guard.Diag: g.PerDay.Diag} {
 		r.Rates[action] = guard.Limit{Times: times, Per: 24 * time.Hour}
 	}
 	return &r
@@ -139,7 +140,7 @@ func (g Guards) check() []finding {
 	return []finding{
 		atLeast1("budget.least", g.Budget.Least), percent("budget.percent", g.Budget.Percent),
 		atLeast1("outbreak.least", g.Outbreak.Least), percent("outbreak.percent", g.Outbreak.Percent),
-		atLeast1("perDay.cordon", g.PerDay.Cordon), atLeast1("perDay.drain", g.PerDay.Drain), atLeast1("perDay.reset", g.PerDay.Reset),
+		atLeast1("perDay.cordon", g.PerDay.Cordon), atLeast1("perDay.drain", g.PerDay.Drain), atLeast1("perDay.restart", g.PerDay.Restart), atLeast1("perDay.reset", g.PerDay.Reset),
 		atLeast1("perDay.reboot", g.PerDay.Reboot), atLeast1("perDay.diag", g.PerDay.Diag),
 		{"guards.group", g.Group != "" && !labelKey.MatchString(g.Group), fmt.Sprintf("%q is not a label's key", g.Group)},
 		{"guards.namespace", g.Namespace != "" && !nodeName(g.Namespace), fmt.Sprintf("%q is not a namespace's name", g.Namespace)},

@@ -76,7 +76,12 @@ func walk(n *yaml.Node, path string, visit func(path string, line int)) {
 		}
 		return
 	}
-	for _, c := range n.Content {
+	for i, c := range n.Content {
+		if n.Kind == yaml.SequenceNode && c.Kind == yaml.MappingNode {
+			visit(fmt.Sprintf("%s[%d]", path, i), c.Line)
+			walk(c, fmt.Sprintf("%s[%d]", path, i), visit)
+			continue
+		}
 		walk(c, path, visit)
 	}
 }

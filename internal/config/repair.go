@@ -13,10 +13,11 @@ import (
 
 // Repair says what the agent does itself in mode repair, and how.
 type Repair struct {
-	Drain  Drain  `yaml:"drain"`
-	Reset  Reset  `yaml:"reset"`
-	Reboot Reboot `yaml:"reboot"`
-	Diag   Diag   `yaml:"diag"`
+	Drain   Drain   `yaml:"drain"`
+	Restart Restart `yaml:"restart"`
+	Reset   Reset   `yaml:"reset"`
+	Reboot  Reboot  `yaml:"reboot"`
+	Diag    Diag    `yaml:"diag"`
 	// Host is put before every program of the host; empty is the host itself.
 	Host []string `yaml:"host"`
 	// Proc is the host's process file system, empty for $HOST_PROC and then /proc;
@@ -49,6 +50,13 @@ type Drain struct {
 	KubeletSocket string `yaml:"kubeletSocket"`
 	// Resources are patterns of the names under which GPUs are given out.
 	Resources []string `yaml:"resources"`
+}
+
+// Restart says how a replica is restarted whose engine has stalled.
+type Restart struct {
+	// Mode is pods or off.
+	Mode     remediate.Means `yaml:"mode"`
+	Deadline Duration        `yaml:"deadline"`
 }
 
 // Reset says how GPUs are reset.
@@ -89,6 +97,7 @@ func defaultRepair() Repair {
 	return Repair{
 		Drain: Drain{Mode: remediate.MeansPods, Command: []string{}, Deadline: Duration(p.Drain.Deadline), AtDeadline: p.Drain.AtDeadline,
 			KubeletSocket: pods.DefaultSocket, Resources: pods.DefaultResources()},
+		Restart: Restart{Mode: p.Restart.Mode, Deadline: Duration(p.Restart.Deadline)},
 		Reset: Reset{Mode: p.Reset.Mode, Deadline: Duration(p.Reset.Deadline), OnHolders: p.Reset.OnHolders, Scope: scopeAuto,
 			Program: "nvidia-smi", PauseOperands: true},
 		Reboot: Reboot{Mode: p.Reboot.Mode, Command: []string{"systemctl", "reboot"}, Deadline: Duration(p.Reboot.Deadline)},
@@ -109,6 +118,7 @@ func (c Config) Policy() remediate.Policy {
 	p.Settle, p.Memory = time.Duration(r.Settle), time.Duration(r.Memory)
 	p.Unreachable, p.Remind = time.Duration(r.Unreachable), time.Duration(r.Remind)
 	p.Drain = remediate.DrainPolicy{Mode: r.Drain.Mode, Deadline: time.Duration(r.Drain.Deadline), AtDeadline: r.Drain.AtDeadline}
+	p.Restart = remediate.RestartPolicy{Mode: r.Restart.Mode, Deadline: time.Duration(r.Restart.Deadline)}
 	p.Reset = remediate.ResetPolicy{Mode: r.Reset.Mode, Deadline: time.Duration(r.Reset.Deadline), OnHolders: r.Reset.OnHolders}
 	p.Reboot = remediate.RebootPolicy{Mode: r.Reboot.Mode, Deadline: time.Duration(r.Reboot.Deadline)}
 	p.Diag = r.Diag.policy(c.Node)
@@ -144,6 +154,8 @@ func (r Repair) check(c *Config) []finding {
 		{"repair.proc", r.Proc != "" && !filepath.IsAbs(r.Proc), fmt.Sprintf("%q is not an absolute path", r.Proc)},
 		{"repair.dev", !filepath.IsAbs(r.Dev), fmt.Sprintf("%q is not an absolute path", r.Dev)},
 		{"repair.drain.deadline", tooShort(d.Deadline), tells(d.Deadline)},
+		{"repair.restart.mode", !among(r.Restart.Mode, remediate.MeansOff, remediate.MeansPods), fmt.Sprintf("%q is not off or pods", r.Restart.Mode)},
+		{"repair.restart.deadline", tooShort(r.Restart.Deadline), tells(r.Restart.Deadline)},
 		{"repair.reset.mode", !agents(x.Mode), fmt.Sprintf("%q is not off, command, annotation or resource", x.Mode)},
 		{"repair.reset.mode", repair && !api && requested(x.Mode), fmt.Sprintf("%s, and the actuator is not kubernetes", x.Mode)},
 		{"repair.reset.onHolders", !among(x.OnHolders, remediate.HolderReboot, remediate.HolderHold), fmt.Sprintf("%q is not reboot or hold", x.OnHolders)},

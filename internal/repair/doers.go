@@ -33,7 +33,7 @@ func program(argv []string) agent.Doer {
 func (p *parts) doers() (map[remediate.StepKind]agent.Doer, error) {
 	all := map[remediate.StepKind]agent.Doer{}
 	for kind, make := range map[remediate.StepKind]func() (agent.Doer, error){
-		remediate.StepDrain: p.drain, remediate.StepReset: p.reset, remediate.StepReboot: p.reboot, remediate.StepDiag: p.diag,
+		remediate.StepDrain: p.drain, remediate.StepRestart: p.restart, remediate.StepReset: p.reset, remediate.StepReboot: p.reboot, remediate.StepDiag: p.diag,
 	} {
 		doer, err := make()
 		if err != nil {
@@ -52,13 +52,22 @@ func (p *parts) drain() (agent.Doer, error) {
 		if p.pods == nil {
 			return nil, nil // without an API server there are no pods
 		}
-		return simple(p.pods.Drain), nil
+		return p.pods, nil
 	case remediate.MeansSlurm:
 		return simple(p.Slurm.Drain), nil
 	case remediate.MeansCommand:
 		return program(p.Config.Drain.Command), nil
 	}
 	return nil, nil
+}
+
+// restart is there in every mode of restarts: who is out of rotation is brought back by
+// it.
+func (p *parts) restart() (agent.Doer, error) {
+	if p.pods == nil {
+		return nil, nil
+	}
+	return p.pods, nil
 }
 
 func (p *parts) reset() (agent.Doer, error) {

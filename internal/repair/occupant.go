@@ -30,11 +30,7 @@ type bare struct{ *parts }
 // Occupancy looks at the processes once.
 func (b bare) Occupancy(context.Context) remediate.Occupancy {
 	at := time.Now()
-	var gpus []holders.GPU
-	for _, g := range b.known() {
-		gpus = append(gpus, g.GPU)
-	}
-	found := b.scan(gpus)
+	found := b.everybody()
 	seen := remediate.Occupancy{At: at, Holders: found.Holders(noPod), Unknown: found.Unknown}
 	for n := range seen.Holders {
 		seen.Holders[n].Service = slices.Contains(b.Config.Services, seen.Holders[n].Process)
@@ -58,6 +54,15 @@ func (p *parts) processes(_ context.Context, gpus []fault.Device) ([]remediate.H
 		return nil, errors.New(found.Unknown)
 	}
 	return found.Holders(noPod), nil
+}
+
+// everybody are the processes that have any GPU of the node open.
+func (p *parts) everybody() holders.Found {
+	var gpus []holders.GPU
+	for _, g := range p.known() {
+		gpus = append(gpus, g.GPU)
+	}
+	return p.scan(gpus)
 }
 
 func noPod(string) string { return "" }

@@ -15,6 +15,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/holders"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/remediate/slurm"
@@ -42,6 +43,10 @@ type Options struct {
 	Told func(deed string, p dcgmi.Progress)
 	// GPUs gives those that are known.
 	GPUs func() []nvml.GPU
+	// Serving says what the engines of a pod have to do, nil where none are asked;
+	// Ceiling is how long they may go on with it before the pod is evicted.
+	Serving func(types.UID) (pods.Load, bool)
+	Ceiling time.Duration
 }
 
 // Tools are who does the deeds, and who tells what they have to know.
@@ -51,6 +56,10 @@ type Tools struct {
 	Reset    agent.ResetScope
 	// Workloads names what works on the GPUs; nil where there are no pods.
 	Workloads func(context.Context) ([]string, error)
+	// Granted says which pod was given which GPUs, nil where there are no pods;
+	// Processes looks for those that have any GPU of the node open.
+	Granted   func(context.Context) ([]pods.Grant, error)
+	Processes func() holders.Found
 }
 
 // parts are what the tools are made of.
@@ -73,9 +82,10 @@ func New(o Options) (Tools, error) {
 	if err != nil {
 		return Tools{}, fmt.Errorf("mode repair: %w", err)
 	}
-	tools := Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed}}
+	tools := Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed},
+		Processes: p.everybody}
 	if p.pods != nil {
-		tools.Workloads = p.pods.Workloads
+		tools.Workloads, tools.Granted = p.pods.Workloads, p.pods.Granted
 	}
 	return tools, nil
 }
@@ -88,7 +98,7 @@ func (p *parts) connect() (err error) {
 	p.pods, err = pods.New(pods.Options{
 		Node: p.Node, Self: p.Self, Config: p.API, Observe: p.Observe, Log: p.Log,
 		Socket: p.Config.Drain.KubeletSocket, Resources: p.Config.Drain.Resources,
-		GPUs: p.known, Processes: p.scan,
+		GPUs: p.known, Processes: p.scan, Serving: p.Serving, Ceiling: p.Ceiling,
 	})
 	return err
 }

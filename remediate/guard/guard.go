@@ -14,6 +14,7 @@ type Action string
 const (
 	Cordon  Action = "cordon"
 	Drain   Action = "drain"
+	Restart Action = "restart"
 	Diag    Action = "diag"
 	Reset   Action = "reset"
 	Reboot  Action = "reboot"
@@ -142,7 +143,7 @@ func Default() Rules {
 		Outbreak: Share{Least: 3, Percent: 5},
 		Window:   10 * time.Minute,
 		Wait:     2 * time.Minute,
-		Rates: map[Action]Limit{Cordon: {6, day}, Drain: {12, day}, Reset: {4, day},
+		Rates: map[Action]Limit{Cordon: {6, day}, Drain: {12, day}, Restart: {6, day}, Reset: {4, day},
 			Reboot: {2, day}, Diag: {6, day}},
 		Ramp: Pace{Every: time.Minute, Limit: 15 * time.Minute},
 		Rota: Rota{AtOnce: 1, PerRack: 1},

@@ -17,20 +17,25 @@ import (
 // tell leaves the one record of why a pod is moved, with what was true then, and an
 // event on the pod.
 func (d *drain) tell(ctx context.Context, r radius, pod *corev1.Pod) {
-	deed := d.deed
+	deed, removal := d.deed, d.removal(pod)
 	d.options.Log.LogAttrs(ctx, slog.LevelInfo, "pod is moved off its GPU",
 		slog.Group("replica", "pod", nameOf(pod).String(), "uid", pod.UID, "owner", owner(pod), "node", d.options.Node,
-			"phase", pod.Status.Phase, "ready", ready(pod), "inRotation", pod.Labels[LabelInRotation] != ""),
-		slog.Group("trigger", "deed", deed.ID, "fault", deed.Fault, "incidents", deed.Incidents, "reason", deed.Reason),
+			"phase", pod.Status.Phase, "ready", ready(pod), "inRotation", removal.was),
+		slog.Group("trigger", "deed", deed.ID, "kind", deed.Kind, "fault", deed.Fault, "incidents", deed.Incidents, "reason", deed.Reason),
 		slog.Group("values", "gpus", gpusOf(r, pod), "processes", processesOf(r, pod), "wholeNode", deed.Whole,
 			"force", deed.Force, "began", deed.Began, "deadline", deed.Deadline),
+		slog.Group("engine", removal.seen()...),
 	)
 	about := corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	reason, what := "Draining", "moved off it"
+	if deed.Kind == remediate.StepRestart {
+		reason, what = "Restarting", "evicted, for its owner to make another"
+	}
 	err := d.client.Emit(ctx, d.options.Node, about, remediate.Event{
 		Key:     "drain/" + deed.ID + "/" + string(pod.UID),
 		Type:    corev1.EventTypeWarning,
-		Reason:  "Draining",
-		Message: fmt.Sprintf("%s on node %s: this pod is moved off it", deed.Fault, d.options.Node),
+		Reason:  reason,
+		Message: fmt.Sprintf("%s on node %s: this pod is %s", deed.Fault, d.options.Node, what),
 		At:      time.Now(),
 	})
 	if err != nil {

@@ -2,10 +2,12 @@
 //
 // Who was given a GPU the kubelet says, by its pod-resources API; who uses one the
 // open files of the processes say. A drain takes the pods inside its radius out of
-// rotation, evicts them by the eviction API, so that disruption budgets count, and
-// goes on until no pod has the GPU and no process of any pod holds it: a pod that
-// is Terminating, or gone from the API, may still do. It may be run again at any
-// time, and goes on where an earlier run has stopped.
+// rotation, waits for each until its engine runs nothing, for a while, evicts it by the
+// eviction API, so that disruption budgets count, and goes on until no pod has the GPU
+// and no process of any pod holds it: a pod that is Terminating, or gone from the API,
+// may still do. A restart does the same to the pods that it names, and ends when they
+// are gone. Either may be run again at any time, and goes on where an earlier run has
+// stopped; who is still there when it is called off comes back into rotation.
 //
 // Left alone are static pods, our own pod, and the DaemonSets that look after a
 // node: they were given no GPU and would come back at once. With the processes

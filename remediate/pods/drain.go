@@ -24,18 +24,23 @@ const (
 // shown bounds how many of a kind a text names.
 const shown = 8
 
-// drain is one run of a drain.
+// drain is one run of a drain, or of a restart.
 type drain struct {
 	*Pods
 	deed     remediate.Deed
+	owe      remediate.Owe
+	ceiling  time.Duration
 	removals map[types.UID]*removal
-	left     left
+	// owed are the pods out of rotation that are still there, by their words.
+	owed []string
+	left left
 }
 
 // left is what is still in the way after a look.
 type left struct {
 	seen      bool // there was a look
 	pods      []string
+	fixed     []string // of a restart, those that eviction does nothing for
 	workloads []remediate.Holder
 	services  []remediate.Holder
 	unknown   []string
@@ -45,23 +50,38 @@ func (l left) drained() bool {
 	return l.seen && len(l.pods)+len(l.workloads)+len(l.unknown) == 0
 }
 
-// Drain moves the pods of a deed off its GPUs, or off the node, and returns when
-// nobody holds the GPUs but services of the node, who are in the outcome; or at the
-// end of ctx, with what is left. It honours disruption budgets as long as ctx
-// lasts; a deed with Force does not.
-func (p *Pods) Drain(ctx context.Context, deed remediate.Deed) remediate.Outcome {
-	d := &drain{Pods: p, deed: deed, removals: map[types.UID]*removal{}}
+// Do moves the pods of a drain off its GPUs, or off the node, and returns when nobody
+// holds the GPUs but services of the node, who are in the outcome; or those of a
+// restart, and returns when they are gone. It returns at the end of ctx in any case,
+// with what is left. It honours disruption budgets as long as ctx lasts; a deed with
+// Force does not.
+func (p *Pods) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe) remediate.Outcome {
+	d := &drain{Pods: p, deed: deed, owe: owe, ceiling: p.options.Ceiling, removals: map[types.UID]*removal{}, owed: slices.Clone(deed.Undo)}
+	if deadline, ok := ctx.Deadline(); ok {
+		d.ceiling = min(d.ceiling, time.Until(deadline)/2) // there has to be time to evict
+	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		d.round(ctx)
-		if ctx.Err() == nil && d.left.drained() {
-			return remediate.Outcome{Deed: deed.ID, Result: remediate.Succeeded, Text: d.left.served(), Holders: d.left.services}
-		}
-		select {
-		case <-ctx.Done():
+		switch {
+		case ctx.Err() != nil:
 			return d.undone(ctx.Err())
-		case <-time.After(pause):
+		case d.left.drained():
+			return d.outcome(remediate.Succeeded, d.left.served(), d.left.services)
+		case len(d.left.fixed) > 0:
+			return d.outcome(remediate.Unavailable, join(d.left.fixed), nil)
+		}
+		early, err := d.rest(ctx, pause)
+		if err != nil {
+			return d.undone(err)
+		}
+		if early {
+			pause = firstPause / 2
 		}
 	}
+}
+
+func (d *drain) outcome(r remediate.Result, text string, holders []remediate.Holder) remediate.Outcome {
+	return remediate.Outcome{Deed: d.deed.ID, Result: r, Text: text, Holders: holders, Owed: d.owed}
 }
 
 // round looks once, and does what is due.
@@ -80,29 +100,38 @@ func (d *drain) round(ctx context.Context) {
 		return
 	}
 	r.view = view
+	d.owed = slices.DeleteFunc(d.owed, func(w string) bool { return view.pod(func(pod *corev1.Pod) bool { return word(pod) == w }) == nil })
 	targets := r.targets()
 	d.move(ctx, r, targets)
-	d.left = left{seen: true, unknown: view.unknown}
-	d.left.workloads, d.left.services = r.holders(r.gpus)
+	d.left = left{seen: true}
+	if d.deed.Kind != remediate.StepRestart {
+		d.left.unknown = view.unknown
+		d.left.workloads, d.left.services = r.holders(r.gpus)
+	}
 	for _, pod := range targets {
 		d.left.pods = append(d.left.pods, d.standing(pod))
+		if static(pod) {
+			d.left.fixed = append(d.left.fixed, fmt.Sprintf("pod %s is the kubelet's own, which eviction does not restart", nameOf(pod)))
+		}
 	}
 }
 
 // move takes all targets out of rotation before it evicts the first, so that no
-// request goes from one to the next.
+// request goes from one to the next, and evicts those whose engines need not be waited
+// for any more.
 func (d *drain) move(ctx context.Context, r radius, targets []*corev1.Pod) {
 	now := time.Now()
 	due := slices.DeleteFunc(slices.Clone(targets), func(pod *corev1.Pod) bool {
-		return pod.DeletionTimestamp != nil || d.removal(pod).next.After(now)
+		return pod.DeletionTimestamp != nil || static(pod) || d.removal(pod).next.After(now)
 	})
 	for _, pod := range due {
-		if err := d.outOfRotation(ctx, pod); err != nil {
-			d.options.Log.Warn("a pod still gets requests", "pod", nameOf(pod).String(), "error", err)
-		}
+		d.takeOut(ctx, pod)
 	}
 	for _, pod := range due {
 		removal := d.removal(pod)
+		if !d.ripe(removal) {
+			continue
+		}
 		if !removal.told {
 			removal.told = true
 			d.tell(ctx, r, pod)
@@ -122,7 +151,7 @@ func (d *drain) move(ctx context.Context, r radius, targets []*corev1.Pod) {
 
 func (d *drain) removal(pod *corev1.Pod) *removal {
 	if d.removals[pod.UID] == nil {
-		d.removals[pod.UID] = &removal{}
+		d.removals[pod.UID] = &removal{wait: wait{uid: pod.UID}}
 	}
 	return d.removals[pod.UID]
 }
@@ -134,13 +163,15 @@ func (d *drain) standing(pod *corev1.Pod) string {
 		return fmt.Sprintf("pod %s is terminating", nameOf(pod))
 	case r.refusal != "":
 		return r.refusal
+	case !r.over():
+		return fmt.Sprintf("pod %s is out of rotation, and its engine still runs", nameOf(pod))
 	}
 	return fmt.Sprintf("pod %s is still there", nameOf(pod))
 }
 
 // undone is the outcome of a drain that was ended.
 func (d *drain) undone(why error) remediate.Outcome {
-	outcome := remediate.Outcome{Deed: d.deed.ID, Result: remediate.Unsuccessful}
+	outcome := d.outcome(remediate.Unsuccessful, "", nil)
 	if errors.Is(why, context.Canceled) {
 		outcome.Result = remediate.Aborted
 	}

@@ -100,10 +100,10 @@ func TestDrainIsRunAgain(t *testing.T) {
 	}
 	b.restart()
 	b.allow("budget", 1)
-	if got := b.Drain(t.Context(), deed(0)); got.Result != remediate.Succeeded {
+	if got := b.drain(deed(0)); got.Result != remediate.Succeeded {
 		t.Errorf("again: %+v", got)
 	}
-	if got := b.Drain(t.Context(), deed(0)); got.Result != remediate.Succeeded {
+	if got := b.drain(deed(0)); got.Result != remediate.Succeeded {
 		t.Errorf("once more: %+v", got)
 	}
 	events, err := b.admin.EventsV1().Events(b.name).List(t.Context(), metav1.ListOptions{})
@@ -125,7 +125,7 @@ func TestForceDeletesWhatABudgetKeeps(t *testing.T) {
 	b.kubelet.EndPods(t, b.admin, b.name, func(pod *corev1.Pod) { graces <- *pod.DeletionGracePeriodSeconds })
 	forced := deed(0)
 	forced.Force = true
-	if got := b.Drain(t.Context(), forced); got.Result != remediate.Succeeded {
+	if got := b.drain(forced); got.Result != remediate.Succeeded {
 		t.Errorf("got %+v", got)
 	}
 	if grace := <-graces; grace != 30 {
@@ -189,7 +189,7 @@ func TestDeadlineNamesWhatIsLeft(t *testing.T) {
 	b.hold(0, pod)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	got := b.Drain(ctx, deed(0))
+	got := b.Do(ctx, deed(0), b.onDisk)
 	if got.Result != remediate.Unsuccessful || len(got.Holders) != 1 || got.Holders[0].Process != "sleep" || got.Holders[0].Pod != b.name+"/on-0" {
 		t.Errorf("got %+v", got)
 	}
@@ -221,7 +221,7 @@ func TestServicesAreLeftToTheReset(t *testing.T) {
 	sneaks := b.run("privileged")
 	process := b.hold(0, sneaks)
 	b.kubelet.EndPods(t, b.admin, b.name, func(*corev1.Pod) { process.Kill() })
-	got := b.Drain(t.Context(), deed(0))
+	got := b.drain(deed(0))
 	if got.Result != remediate.Succeeded || len(got.Holders) != 2 || !strings.HasPrefix(got.Text, "left to the reset: process ") {
 		t.Errorf("got %+v", got)
 	}
@@ -242,7 +242,7 @@ func TestWholeNodeSparesWhatBelongsToIt(t *testing.T) {
 	b.kubelet.EndPods(t, b.admin, b.name, atOnce)
 	whole := deed(0)
 	whole.Whole = true
-	if got := b.Drain(t.Context(), whole); got.Result != remediate.Succeeded {
+	if got := b.drain(whole); got.Result != remediate.Succeeded {
 		t.Errorf("got %+v", got)
 	}
 	if b.get("no-gpu") != nil {
@@ -267,7 +267,7 @@ func TestDaemonSetsWithGPUs(t *testing.T) {
 	b.kubelet.Give(b.name, "leaves", resource, "GPU-0")
 	b.kubelet.Give(b.name, "returns", resource, "GPU-1")
 	b.kubelet.EndPods(t, b.admin, b.name, atOnce)
-	if got := b.Drain(t.Context(), deed(0)); got.Result != remediate.Succeeded {
+	if got := b.drain(deed(0)); got.Result != remediate.Succeeded {
 		t.Errorf("leaves: %+v", got)
 	}
 	outcome, stop := b.start(deed(1))
@@ -301,6 +301,9 @@ func TestAnotherPodOfTheNameIsNotTouched(t *testing.T) {
 		}
 	}
 	if err := b.outOfRotation(t.Context(), stale); err != nil {
+		t.Error(err)
+	}
+	if err := b.SetReady(t.Context(), stale, true, "Tested", "as a test wants it"); err != nil {
 		t.Error(err)
 	}
 	if pod := b.get("replica"); pod == nil || pod.UID != fresh.UID || pod.DeletionTimestamp != nil || pod.Labels[LabelInRotation] == "" {

@@ -24,8 +24,9 @@ const (
 // grant is what a pod was given.
 type grant struct {
 	pod types.NamespacedName
-	// gpus are names, each once.
-	gpus []string
+	// gpus are names, each once; instances are the MIG instances that were given of
+	// them, as far as they are told by UUID.
+	gpus, instances []string
 	// unknown are the devices that no GPU is known by.
 	unknown []string
 }
@@ -66,6 +67,7 @@ func (p *Pods) grantOf(pod *podresources.PodResources, gpus inventory) grant {
 			}
 			for _, id := range devices.GetDeviceIds() {
 				g.add(gpus.byID(id), devices.GetResourceName()+" "+id)
+				g.addInstance(id)
 			}
 		}
 		for _, resource := range container.GetDynamicResources() {
@@ -89,6 +91,7 @@ func (p *Pods) addClaimed(g *grant, claimed *podresources.ClaimResource, gpus in
 		if p.standsForGPU(kind) {
 			ours = true
 			found = append(found, gpus.byCDI(name)...)
+			g.addInstance(name)
 		}
 	}
 	if !ours {
@@ -106,6 +109,13 @@ func (g *grant) add(gpus []string, device string) {
 		g.unknown = append(g.unknown, fmt.Sprintf("%.120q", device))
 	}
 	g.gpus = append(g.gpus, gpus...)
+}
+
+// addInstance adds what is a MIG instance by its UUID, one share of several or not.
+func (g *grant) addInstance(id string) {
+	if id, _, _ := strings.Cut(id, "::"); strings.HasPrefix(id, "MIG-") {
+		g.instances = append(g.instances, id)
+	}
 }
 
 func (p *Pods) standsForGPU(resource string) bool {

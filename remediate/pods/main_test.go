@@ -71,6 +71,8 @@ type bench struct {
 	log     syncBuffer
 
 	requests chan string // verb, resource and code of each
+	owed     chan string
+	engines  engines
 }
 
 // syncBuffer is a buffer for several goroutines.
@@ -99,7 +101,7 @@ func newBench(t *testing.T) *bench {
 	cluster.CreateNode(t, name)
 	b := &bench{
 		t: t, name: name, admin: kubernetes.NewForConfigOrDie(cluster.Admin()), kubelet: kubelet.Start(t),
-		proc: t.TempDir(), dev: t.TempDir() + "/dev", requests: make(chan string, 10000),
+		proc: t.TempDir(), dev: t.TempDir() + "/dev", requests: make(chan string, 10000), owed: make(chan string, 100),
 	}
 	if err := os.Mkdir(b.dev, 0o755); err != nil {
 		t.Fatal(err)
@@ -124,6 +126,7 @@ func (b *bench) restart() {
 		Processes: func(gpus []holders.GPU) holders.Found {
 			return holders.Scan(holders.Options{Proc: b.proc, Dev: b.dev, GPUs: gpus})
 		},
+		Serving: b.engines.load, Ceiling: DefaultCeiling,
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -235,6 +238,17 @@ func deed(gpus ...int) remediate.Deed {
 	return d
 }
 
+// onDisk takes in what a deed owes.
+func (b *bench) onDisk(_ context.Context, undo string) error {
+	b.owed <- undo
+	return nil
+}
+
+// drain does a deed until its end.
+func (b *bench) drain(d remediate.Deed) remediate.Outcome {
+	return b.Do(b.t.Context(), d, b.onDisk)
+}
+
 // start begins a drain; the channel gets its outcome, and the function ends it.
 // Earlier requests are forgotten.
 func (b *bench) start(d remediate.Deed) (<-chan remediate.Outcome, context.CancelFunc) {
@@ -243,7 +257,7 @@ func (b *bench) start(d remediate.Deed) (<-chan remediate.Outcome, context.Cance
 	}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	outcome := make(chan remediate.Outcome, 1)
-	go func() { outcome <- b.Drain(ctx, d) }()
+	go func() { outcome <- b.Do(ctx, d, b.onDisk) }()
 	b.t.Cleanup(cancel)
 	return outcome, cancel
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -34,6 +35,12 @@ type Options struct {
 	Observe apiserver.Observe
 	// Log gets one record for each pod that is about to be evicted, and what hinders.
 	Log *slog.Logger
+	// Serving says what the engines of a pod have to do, and whether any engine of it is
+	// known; nil knows of none.
+	Serving func(types.UID) (Load, bool)
+	// Ceiling is how long an engine may go on with what it runs once its pod is out of
+	// rotation, such as DefaultCeiling.
+	Ceiling time.Duration
 	// Socket is the kubelet's, such as DefaultSocket.
 	Socket string
 	// Resources are patterns, in the sense of path.Match, of the names of extended
@@ -45,7 +52,7 @@ type Options struct {
 	Processes func([]holders.GPU) holders.Found
 }
 
-// Pods are those of our node. Its methods may be called from any goroutine.
+// Pods are those of our node, and who drains and restarts them. Its methods may be called from any goroutine.
 type Pods struct {
 	options Options
 	client  *apiserver.Client

@@ -1,8 +1,11 @@
 package pods
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
@@ -13,8 +16,11 @@ type radius struct {
 	gpus []string
 }
 
-// targets are the pods that the drain moves and that are still there.
+// targets are the pods that the deed moves and that are still there.
 func (r radius) targets() (targets []*corev1.Pod) {
+	if r.deed.Kind == remediate.StepRestart {
+		return r.named()
+	}
 	holds := map[string]bool{}
 	workloads, _ := r.holders(r.gpus)
 	for _, h := range workloads {
@@ -27,6 +33,21 @@ func (r radius) targets() (targets []*corev1.Pod) {
 		}
 	}
 	return targets
+}
+
+// named are the pods of a restart that are still there, by their UIDs.
+func (r radius) named() (named []*corev1.Pod) {
+	for i := range r.pods {
+		pod := &r.pods[i]
+		if r.names(pod) && !ended(pod) {
+			named = append(named, pod)
+		}
+	}
+	return named
+}
+
+func (r radius) names(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(r.deed.Workloads, func(w fault.Workload) bool { return w.UID == string(pod.UID) })
 }
 
 // moves says whether eviction does anything for a pod. That of a DaemonSet comes

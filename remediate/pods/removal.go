@@ -9,15 +9,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
-
-// LabelInRotation is what a site puts on pods and in the selector of their
-// Service: while a pod carries it, it gets requests.
-const LabelInRotation = remediate.Prefix + "in-rotation"
 
 // The pauses between two tries to evict a pod. A disruption budget opens when
 // other pods have become ready, which takes seconds to minutes.
@@ -28,6 +22,8 @@ const (
 
 // removal is what was done so far to move one pod, by this run of the drain.
 type removal struct {
+	rotation
+	wait
 	told    bool
 	next    time.Time
 	pause   time.Duration
@@ -40,24 +36,6 @@ func (r *removal) retry(now time.Time, err error) {
 	r.pause = min(max(2*r.pause, firstRetry), lastRetry)
 	asked, _ := apierrors.SuggestsClientDelay(err)
 	r.next = now.Add(max(r.pause, time.Duration(asked)*time.Second))
-}
-
-// outOfRotation takes the label away. The UID in the patch is a condition: another
-// pod of the name is not touched.
-func (p *Pods) outOfRotation(ctx context.Context, pod *corev1.Pod) error {
-	if _, in := pod.Labels[LabelInRotation]; !in {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
-	defer cancel()
-	body := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:null}}}`, pod.UID, LabelInRotation)
-	err := p.client.Core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		Param("fieldManager", apiserver.Manager).Body([]byte(body)).Do(ctx).Error()
-	// Nothing but the UID can be invalid here.
-	if err != nil && !passed(err) && !apierrors.IsInvalid(err) {
-		return fmt.Errorf("take pod %s out of rotation: %w", nameOf(pod), err)
-	}
-	return nil
 }
 
 // remove asks for a pod to be evicted, or, by force, deletes it; it has its own

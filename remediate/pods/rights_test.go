@@ -61,7 +61,7 @@ func TestRightsThatADrainNeeds(t *testing.T) {
 	if got := <-outcome; !strings.Contains(got.Text, `cannot delete resource "pods"`) {
 		t.Errorf("without the right to delete: %+v", got)
 	}
-	if got := b.Drain(t.Context(), deed(0)); got.Result != remediate.Succeeded {
+	if got := b.drain(deed(0)); got.Result != remediate.Succeeded {
 		t.Errorf("got %+v", got)
 	}
 	if log := b.log.String(); strings.Contains(log, "a pod still gets requests") || strings.Contains(log, "an event was not told") {

@@ -115,6 +115,8 @@ func symptomCommands() []command {
 			func(n *node.Node, a []string) error {
 				return count(a[1], func(percent int) error { return n.Work(a[0], percent) })
 			}},
+		{"activity", "GPU idle|busy|ghost|wedged", "utilisation, SMs, tensor cores, memory and power of a kind; ghost is utilisation alone, wedged is SMs alone",
+			func(n *node.Node, a []string) error { return n.Activity(a[0], a[1]) }},
 	}
 }
 

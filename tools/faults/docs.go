@@ -67,6 +67,39 @@ What comes and goes counts once it has lasted.
   waits for the driver's events does not return and the polls do, it is held for a person.
 `
 
+const served = `
+## When serving engines stall
+
+Three things have to agree, each of them fresh (no older than three periods): an engine has
+requests open; none of them has got on for 15 s; and the GPUs of its replica compute nothing,
+in two polls in a row.
+
+- **Requests open**: some run, or some wait. One that is paused or asleep, or has never answered
+  in its present life, has none: it may be loading its model. An endpoint that does not answer
+  keeps its last count while its process lives, unless its GPUs have worked on.
+- **None gets on**: no counter has risen since the last one did, or since the first request was
+  seen open, or since the engine woke. A counter that falls is a restart, and begins anew. An
+  engine that counts nothing while a request is computed on is judged only if it does not answer
+  either.
+- **The GPUs compute nothing**: no kernel runs, or one runs all the time (95 %) with no tensor
+  activity, no memory traffic and at most 30 % of the power limit, as a collective does that waits
+  for ever. Every value that is known has to agree. Where several engines share a replica's GPUs,
+  those that are left when each engine that goes on has its share have to be so.
+
+Without the GPUs' word, as with MIG, the stall is recorded and nothing is done.
+
+- **` + "`stalled-engine`" + `**: that, and nothing more. A replica whose GPUs all wait for each other
+  stalls too: its pod is started anew.
+- **` + "`stalled-gpu`" + `**: another fault of the hardware is open on one of its GPUs, or the stall is
+  on a GPU whose stalled replica was started anew within the hour. Only the GPUs that something
+  speaks against are drained and diagnosed. Beside a hard fault a stall is its symptom.
+- **` + "`wedged-job`" + `**: all of two or more GPUs of a workload without a serving engine have been
+  busy and computed nothing for five minutes. It is told, and left to the job's owner.
+- **` + "`slow`" + `**: each request has got less than 30 % of the tokens a second that it usually gets
+  from that replica at that load, and from its peers on the node where any have as much to do,
+  over a minute.
+`
+
 const ends = `
 ## What ends a fault
 
@@ -95,6 +128,7 @@ func docs() []byte {
 	}
 	b.WriteString(suspects)
 	b.WriteString(polled)
+	b.WriteString(served)
 	b.WriteString(ends)
 	for _, r := range rules {
 		fmt.Fprintf(&b, "| %s | %s |\n", code(r.Class), r.Over())

@@ -42,6 +42,13 @@ Under each state stands the setting that bounds it.
    diagnosis for all GPUs that need one, at the highest of their levels.
 5. **Probation**, when the fault is over, and nothing was found; else the next rung.
 
+A replica whose engine has stalled is nothing of the node's: its pod is taken out of
+rotation and evicted, for its owner to make another, and the node serves on, under no
+other label. Any repair comes first, and a restart is called off for it.
+
+Who was taken out of rotation for a drain or restart that is called off comes back into
+it; for one that is overdue, not before the fault is over.
+
 A repair that waits for an idle window is nothing that is under way, and holds up
 nobody. Once its GPUs seem to be free the node is closed; that they are free must be
 seen again after that, and the node serves again where they are not.
@@ -64,13 +71,17 @@ that was refused, or that there was nobody to do, does not.
 | no new boot within ` + "`reboot.deadline`" + ` | failed |
 | there is nobody who could, or the mode is ` + "`off`" + ` | it is asked of others, as in mode contain |
 | the drain is ` + "`off`" + ` | it is asked of others; a reset follows when the GPUs are seen free, a reboot only with ` + "`force`" + ` after the drain's time |
-| the agent dies in a drain, or in what others were asked for | the next agent goes on |
+| a restart is done | it is over when the judge says so; another pod that stalls is another restart |
+| a restart has had ` + "`restart.deadline`" + ` | told, and tried again after as long |
+| a restart is of no pod, or ` + "`off`" + ` | it is asked of others |
+| the host is rebooted | what was to be restarted has been |
+| the agent dies in a drain or restart, or in what others were asked for | the next agent goes on |
 | the agent dies in a reset or a reboot of its own | never again; it counts, and whether it helped is seen |
 | a diagnosis passes | probation |
 | a diagnosis fails | ` + "`failed`" + ` where an error's severity is isolate, or nothing is left; else a reboot, and another diagnosis |
 | work comes to a GPU that is diagnosed, or nobody can tell for ` + "`unreachable`" + ` who holds it | called off; begun anew when idle, after a pause of five minutes and three times in all; then by ` + "`unproven`" + ` |
 | another part sits where the faulty one was | it is diagnosed at ` + "`repair.diag.level`" + `, then probation; what was tried on the one before does not count |
-| a drain, a reset or a reboot is due | the diagnosis is called off for it, and begun anew after it; that does not count |
+| a drain, a reset, a reboot or a restart is due | the diagnosis is called off for it, and begun anew after it; that does not count |
 | a diagnosis is doubtful, or there is no dcgmi | by ` + "`unproven`" + ` the node waits for a person (` + "`hold`" + `), or probation (` + "`accept`" + `); told |
 | a fault asks for a diagnosis alone (a storm of errors, a suspect GPU) | when idle; a failure is ` + "`failed`" + ` |
 | the part has to be replaced | level 3, when its GPUs are free, for whoever gets it; it changes nothing |
@@ -122,6 +133,7 @@ func docs() []byte {
 		value any
 	}{
 		{"repair.drain.mode", p.Drain.Mode}, {"repair.drain.deadline", p.Drain.Deadline}, {"repair.drain.atDeadline", p.Drain.AtDeadline},
+		{"repair.restart.mode", p.Restart.Mode}, {"repair.restart.deadline", p.Restart.Deadline},
 		{"repair.reset.mode", p.Reset.Mode}, {"repair.reset.deadline", p.Reset.Deadline}, {"repair.reset.onHolders", p.Reset.OnHolders},
 		{"repair.reboot.mode", p.Reboot.Mode}, {"repair.reboot.deadline", p.Reboot.Deadline},
 		{"repair.diag.mode", p.Diag.Mode},

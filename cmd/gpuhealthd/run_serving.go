@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/internal/repair"
+	endpoints "github.com/gpuhealthd/gpuhealthd/internal/serving"
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
+)
+
+// replicas are asked, and tell a drain what they have to do.
+type replicas struct{ of *endpoints.Serving }
+
+// load is what the engines of a pod have to do; nobody knows where none are asked.
+func (r *replicas) load(uid types.UID) (pods.Load, bool) {
+	if r.of == nil {
+		return pods.Load{}, false
+	}
+	l, known := r.of.Load(string(uid))
+	return pods.Load(l), known
+}
+
+// ask has the serving engines asked, where the site wants it. api is nil where there
+// is none.
+func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, tools repair.Tools) error {
+	c := cfg.Serving
+	if !c.Enabled {
+		return nil
+	}
+	dialects, err := dialects(c.Dialects)
+	if err != nil {
+		return err
+	}
+	o := endpoints.Options{
+		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes,
+		Ports: c.Ports, Roles: endpoints.DefaultRoles(), Groups: endpoints.DefaultGroups(),
+		Proc: cfg.Repair.Proc, Period: time.Duration(c.Period), Deadline: time.Duration(c.Deadline), Dialects: dialects, Log: log,
+	}
+	for _, e := range c.Engines {
+		o.Engines = append(o.Engines, endpoints.Engine(e))
+	}
+	if r.of, err = endpoints.New(o); err != nil {
+		return err
+	}
+	opts.Replicas = r.of
+	return nil
+}
+
+// dialects are the kinds of engines that are known, and those of a site's own file.
+func dialects(path string) (*collect.Dialects, error) {
+	if path == "" {
+		return collect.NewDialects(nil)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("serving.dialects: %w", err)
+	}
+	more, err := collect.ParseDialects(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	all, err := collect.NewDialects(more)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/replay"
+	"github.com/gpuhealthd/gpuhealthd/serving"
+)
+
+// servingLines say how the replicas of the node are.
+func servingLines(out io.Writer, s agent.Status, style replay.Style) {
+	v := s.Serving
+	if v == nil {
+		return
+	}
+	counts := map[serving.State]int{}
+	for _, r := range v.Replicas {
+		counts[r.State]++
+	}
+	var parts []string
+	for _, state := range serving.States() {
+		if n := counts[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	text := replay.Count(len(v.Replicas), "replica")
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	fmt.Fprintf(out, "Serving   %s\n", text)
+	for _, u := range v.Unasked {
+		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s, %s: %s", u.Replica, u.Endpoint, u.Why))))
+	}
+}
+
+// replicaTable has a line for each replica.
+func replicaTable(out io.Writer, s agent.Status) {
+	if s.Serving == nil || len(s.Serving.Replicas) == 0 {
+		return
+	}
+	fmt.Fprintln(out)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "REPLICA\tMODEL\tSTATE\tSCORE\tPARTS\tFIRST TOKEN\tPER TOKEN")
+	for _, r := range s.Serving.Replicas {
+		var parts []string
+		for _, p := range slices.Sorted(maps.Keys(r.Parts)) {
+			parts = append(parts, fmt.Sprintf("%s %.2f", p, r.Parts[p]))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", replay.Printable(r.Replica.Name), replay.Printable(r.Model), r.State, told(r.Value, "%.2f"),
+			strings.Join(parts, ", "), told(r.Latency.FirstToken, "%.3fs"), told(r.Latency.PerToken, "%.3fs"))
+	}
+	table.Flush()
+}
+
+// told writes a number, or that nobody knows it.
+func told(v *float64, format string) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf(format, *v)
+}

@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gpuhealthd/gpuhealthd/serving"
+)
+
+// servingMetrics exports the replicas of the node, whole at each scrape; there are as
+// many as GPUs or MIG instances at most.
+type servingMetrics struct {
+	status                                func() *ServingStatus
+	score, part, first, each, state, mute *prometheus.Desc
+}
+
+func newServingMetrics(status func() *ServingStatus) *servingMetrics {
+	d := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("gpuhealthd_serving_"+name, help, labels, nil)
+	}
+	return &servingMetrics{status: status,
+		score: d("score", "Health of a replica from 0 to 1, that of its worst part. Only where any part is known.", "replica", "model"),
+		part:  d("score_part", "Parts of the score of a replica, from 0 to 1: progress, latency, gpu. Only those that are known.", "replica", "part"),
+		first: d("first_token_seconds", "95th percentile of the time to the first token over the last minute, by the engine.", "replica"),
+		each:  d("per_token_seconds", "95th percentile of the time for each further token over the last minute, by the engine.", "replica"),
+		state: d("replica_state", "1 for what is held of a replica: unclear, well, doubtful, stalled; 0 for the others.", "replica", "state"),
+		mute:  d("endpoints_unanswered", "Endpoints of serving engines that did not answer the last time."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *servingMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.mute} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
+	s := m.status()
+	if s == nil {
+		return // nobody asks engines here
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	known := func(d *prometheus.Desc, value *float64, labels ...string) {
+		if value != nil {
+			gauge(d, *value, labels...)
+		}
+	}
+	gauge(m.mute, float64(len(s.Unasked)))
+	for _, r := range s.Replicas {
+		name := r.Replica.Name
+		known(m.score, r.Value, name, r.Model)
+		for _, part := range slices.Sorted(maps.Keys(r.Parts)) {
+			gauge(m.part, r.Parts[part], name, string(part))
+		}
+		known(m.first, r.Latency.FirstToken, name)
+		known(m.each, r.Latency.PerToken, name)
+		for _, state := range serving.States() {
+			gauge(m.state, number(r.State == state), name, state.String())
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/fault"
+	"github.com/gpuhealthd/gpuhealthd/serving"
+)
+
+// Replicas asks the serving engines of the node, until ctx is done: all of them each
+// time, and the work without an engine.
+type Replicas interface {
+	Run(ctx context.Context, out func([]serving.Scrape, []serving.Job)) error
+}
+
+// served is one look at all of them.
+type served struct {
+	scrapes []serving.Scrape
+	jobs    []serving.Job
+}
+
+func (served) isMessage() {}
+
+// ServingStatus is how the replicas of the node are.
+type ServingStatus struct {
+	At       time.Time       `json:"at,omitzero"`
+	Replicas []serving.Score `json:"replicas"`
+	// Unasked are the endpoints that did not answer, and why.
+	Unasked []Unasked `json:"unasked,omitempty"`
+}
+
+// Unasked is an endpoint that did not answer.
+type Unasked struct {
+	Replica  string `json:"replica"`
+	Endpoint string `json:"endpoint"`
+	Why      string `json:"why"`
+}
+
+// serves takes in one look at the replicas.
+func (c *core) serves(now time.Time, m served) {
+	c.step(now, fault.Served{Scrapes: m.scrapes, Jobs: m.jobs})
+	s := &ServingStatus{At: now, Replicas: c.judge.Scores(now, nil)}
+	for _, scrape := range m.scrapes {
+		if scrape.Answer != serving.Answered {
+			s.Unasked = append(s.Unasked, Unasked{scrape.Replica.Name, scrape.Endpoint, scrape.Why})
+		}
+	}
+	c.serving = s
+}
+
+// follow hears the replicas. Where nobody asks them any more, an agent before may have
+// left what is open of one.
+func (a *Agent) follow(ctx context.Context) {
+	if a.opts.Replicas == nil {
+		a.core.tell(ctx, served{})
+		return
+	}
+	err := a.opts.Replicas.Run(ctx, func(scrapes []serving.Scrape, jobs []serving.Job) {
+		a.core.tell(ctx, served{scrapes, jobs})
+	})
+	if err != nil {
+		a.log.Error("the serving engines are not asked", "error", err)
+	}
+}
+
+// activity is what a poll says of what a GPU does; nothing where the GPU was not
+// asked, since a call before does not return.
+func activity(at time.Time, g nvml.GPU) serving.Activity {
+	if g.Stuck != "" {
+		return serving.Activity{}
+	}
+	a := serving.Activity{At: at, SM: g.Use.SM, Tensor: g.Use.Tensor, DRAM: g.Use.DRAM, Watts: g.Power.Watts, Limit: g.Power.Limit}
+	if g.Use.GPU != nil {
+		busy := float64(*g.Use.GPU)
+		a.Busy = &busy
+	}
+	return a
+}

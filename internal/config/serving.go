@@ -1,0 +1,104 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Serving says whether and how the serving engines of this node are asked.
+type Serving struct {
+	Enabled bool `yaml:"enabled"`
+	// Period is the time between two looks at an engine, at least a second; Deadline
+	// how long one may take.
+	Period   Duration `yaml:"period"`
+	Deadline Duration `yaml:"deadline"`
+	// Stall is how long requests may be open without progress.
+	Stall Duration `yaml:"stall"`
+	// DrainCeiling is how long a pod that is moved may still compute on its requests.
+	DrainCeiling Duration `yaml:"drainCeiling"`
+	// Ports are names of container ports at which engines tell metrics.
+	Ports []string `yaml:"ports"`
+	// Engines are those outside of pods, or that no pod tells of.
+	Engines []Engine `yaml:"engines"`
+	// Dialects is a file that has further kinds of engines; empty is none.
+	Dialects string `yaml:"dialects"`
+	// Prometheus knows the latencies of the fleet; empty compares with this node.
+	Prometheus string `yaml:"prometheus"`
+	Canary     Canary `yaml:"canary"`
+}
+
+// Engine is a serving engine that the site names.
+type Engine struct {
+	// Name tells it from others.
+	Name string `yaml:"name"`
+	// URLs are those of its metrics.
+	URLs []string `yaml:"urls"`
+	// Dialect is the name of its kind; empty is found out.
+	Dialect string `yaml:"dialect"`
+	// GPUs are UUIDs; with none the GPUs are those that Process has open.
+	GPUs []string `yaml:"gpus"`
+	// Process is a process by the kernel's name of 15 bytes.
+	Process string `yaml:"process"`
+}
+
+// Canary says whether and how replicas are asked what users would ask.
+type Canary struct {
+	Enabled bool `yaml:"enabled"`
+	// Period is the time between two requests to one replica, from 5s on; PerMinute
+	// how many all replicas of the node may get.
+	Period    Duration `yaml:"period"`
+	PerMinute int      `yaml:"perMinute"`
+	// Frozen is how long a stream may be open without a token, FirstToken how long
+	// the first may take.
+	Frozen     Duration `yaml:"frozen"`
+	FirstToken Duration `yaml:"firstToken"`
+	// Rate is how many tokens a second are the least.
+	Rate float64 `yaml:"rate"`
+}
+
+func defaultServing() Serving {
+	return Serving{Period: Duration(5 * time.Second), Deadline: Duration(5 * time.Second), Stall: Duration(15 * time.Second),
+		DrainCeiling: Duration(30 * time.Second), Ports: []string{"metrics", "http-metrics"}, Engines: []Engine{},
+		Canary: Canary{Period: Duration(12 * time.Second), PerMinute: 60, Frozen: Duration(15 * time.Second), FirstToken: Duration(10 * time.Second), Rate: 2}}
+}
+
+// The shortest times that mean anything: an engine counts its tokens once a second
+// at best, and a canary's request takes a second of a GPU.
+const (
+	minStall  = 5 * time.Second
+	minCanary = 5 * time.Second
+)
+
+func (s Serving) check() []finding {
+	under := func(field string, d Duration, least time.Duration) finding {
+		return finding{"serving." + field, time.Duration(d) < least, fmt.Sprintf("%s is less than %s", time.Duration(d), least)}
+	}
+	found := []finding{
+		under("period", s.Period, time.Second), under("deadline", s.Deadline, 100*time.Millisecond), under("stall", s.Stall, minStall),
+		{"serving.stall", s.Stall < 2*s.Period, fmt.Sprintf("%s is less than two of serving.period", time.Duration(s.Stall))},
+		{"serving.dialects", relativePath(s.Dialects), fmt.Sprintf("%q is not an absolute path", s.Dialects)},
+		{"serving.prometheus", s.Prometheus != "" && !isURL(s.Prometheus), fmt.Sprintf("%q is not a URL of http or https", s.Prometheus)},
+		under("canary.period", s.Canary.Period, minCanary), under("canary.frozen", s.Canary.Frozen, time.Second),
+		{"serving.canary.perMinute", s.Canary.PerMinute < 1 || s.Canary.PerMinute > 600, fmt.Sprintf("%d is not from 1 to 600", s.Canary.PerMinute)},
+		{"serving.canary.rate", s.Canary.Rate < 0, fmt.Sprintf("%g is negative", s.Canary.Rate)},
+		{"serving.canary.enabled", s.Canary.Enabled && !s.Enabled, "true, and serving.enabled is not"},
+	}
+	names := map[string]bool{}
+	for n, e := range s.Engines {
+		field := fmt.Sprintf("serving.engines[%d].", n)
+		found = append(found,
+			finding{field + "name", e.Name == "" || strings.ContainsAny(e.Name, "/ \t\n") || names[e.Name], fmt.Sprintf("%q is empty, has a slash or a space, or is there twice", e.Name)},
+			finding{field + "urls", len(e.URLs) == 0 || !allURLs(e.URLs), fmt.Sprintf("%q are not URLs of http or https", e.URLs)},
+			finding{field + "gpus", (len(e.GPUs) == 0) == (e.Process == ""), "one of gpus and process has to say which GPUs it has"})
+		names[e.Name] = true
+	}
+	return found
+}
+
+func allURLs(urls []string) bool {
+	return !slices.ContainsFunc(urls, func(u string) bool { return !isURL(u) })
+}
+
+func relativePath(path string) bool { return path != "" && relative(path) }

@@ -1,0 +1,38 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestServing(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{period: 500ms}":                                "serving.period: 500ms is less than 1s",
+		"{stall: 4s, period: 2s}":                        "serving.stall: 4s is less than 5s",
+		"{stall: 8s}":                                    "serving.stall: 8s is less than two of serving.period",
+		"{dialects: mine.yaml}":                          `serving.dialects: "mine.yaml" is not an absolute path`,
+		"{prometheus: prometheus:9090}":                  `serving.prometheus: "prometheus:9090" is not a URL`,
+		"{canary: {enabled: true}}":                      "serving.canary.enabled: true, and serving.enabled is not",
+		"{canary: {period: 1s}}":                         "serving.canary.period: 1s is less than 5s",
+		"{canary: {perMinute: 0}}":                       "serving.canary.perMinute: 0 is not from 1 to 600",
+		"{canary: {rate: -1}}":                           "serving.canary.rate: -1 is negative",
+		"{engines: [{nme: a}]}":                          "c.yaml:1: serving.engines[0].nme: unknown key",
+		"{engines: [a]}":                                 "serving.engines[0]: must hold keys and values",
+		"{engines: {a: b}}":                              "serving.engines: ",
+		"{engines: [{urls: ['http://h/'], process: p}]}": `serving.engines[0].name: "" is empty`,
+		"{engines: [{name: a/b, urls: ['http://h/'], process: p}]}":                                                   `serving.engines[0].name: "a/b" is empty, has a slash`,
+		"{engines: [{name: a, urls: [h], process: p}]}":                                                               `c.yaml:1: serving.engines[0].urls: ["h"] are not URLs`,
+		"{engines: [{name: a, urls: ['http://h/m']}]}":                                                                "serving.engines[0].gpus: one of gpus and process",
+		"{engines: [{name: a, urls: ['http://h/m'], gpus: [GPU-1]}, {name: a, urls: ['http://h/m'], gpus: [GPU-2]}]}": `serving.engines[1].name: "a"`,
+	} {
+		_, err := Parse("c.yaml", []byte("serving: "+text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	c, err := Parse("c.yaml", []byte("serving: {enabled: true, engines: [{name: a, urls: ['http://h/m'], gpus: [GPU-1]}, {name: b, urls: ['http://h/m'], process: vllm}]}"))
+	if err != nil || len(c.Serving.Engines) != 2 || c.Serving.Engines[1].Process != "vllm" || c.Serving.Engines[0].GPUs[0] != "GPU-1" {
+		t.Errorf("%+v, %v", c.Serving, err)
+	}
+}

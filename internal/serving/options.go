@@ -1,0 +1,87 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/holders"
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
+)
+
+// Options say where replicas are looked for.
+type Options struct {
+	// Node is the name of our Node, and Config that of the API server, whose rate limits
+	// are replaced. Without Config there are no pods.
+	Node   string
+	Config *rest.Config
+	// Observe may be nil.
+	Observe apiserver.Observe
+	// Grants asks the kubelet who was given which GPU, as pods.Granted does.
+	Grants func(context.Context) ([]pods.Grant, error)
+	// Ports are names of container ports at which engines tell of themselves, where a
+	// pod's annotations say nothing.
+	Ports []string
+	// Roles and Groups are labels, such as DefaultRoles: the first that a pod has says
+	// what its replica does in disaggregated serving, and for what.
+	Roles, Groups []string
+	// Engines are the replicas that the site names itself.
+	Engines []Engine
+	// Processes looks for those that have GPUs open. It is used for Engines with a
+	// process, and nil where there are none.
+	Processes func() holders.Found
+	// Proc is the process file system of the host, such as /proc.
+	Proc             string
+	Period, Deadline time.Duration
+	Dialects         *collect.Dialects
+	Log              *slog.Logger
+}
+
+// Engine is a replica that the site names.
+type Engine struct {
+	Name string
+	// URLs are those of its metrics.
+	URLs []string
+	// Dialect is the name of one; empty is found out.
+	Dialect string
+	// GPUs are UUIDs.
+	GPUs []string
+	// Process is a process by its name as the kernel has it. Where it is set, the GPUs
+	// are those that processes of that name have open, and it lives while they do.
+	Process string
+}
+
+// DefaultRoles are the labels of llm-d and of Dynamo, DefaultGroups those of Dynamo,
+// llm-d and LeaderWorkerSet.
+func DefaultRoles() []string {
+	return []string{"llm-d.ai/role", "nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type"}
+}
+
+// DefaultGroups says for what a replica does its part: see DefaultRoles.
+func DefaultGroups() []string {
+	return []string{"nvidia.com/dynamo-graph-deployment-name", "llm-d.ai/model", "leaderworkerset.sigs.k8s.io/group-key"}
+}
+
+func (o Options) check() error {
+	switch {
+	case o.Config != nil && o.Node == "":
+		return errors.New("serving: no node name")
+	case o.Config != nil && o.Grants == nil:
+		return errors.New("serving: nobody to ask who was given which GPU")
+	}
+	for _, e := range o.Engines {
+		if (len(e.GPUs) == 0) == (e.Process == "") {
+			return fmt.Errorf("serving: engine %s: want its GPUs or its process", e.Name)
+		}
+		if e.Process != "" && o.Processes == nil {
+			return fmt.Errorf("serving: engine %s: process %q: nobody looks for processes", e.Name, e.Process)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
+)
+
+// A replica whose engine has stalled is restarted by having its pod evicted: whoever
+// owns the pod makes another. The node is healthy, and is neither cordoned nor marked;
+// the group is not asked, since no node is taken out. What bounds it is the node's
+// rate, and the disruption budget of the replicas.
+//
+// A restart waits for a repair that is due, and is called off for it.
+
+// restarts says whether a verdict asks for workloads to be restarted.
+func restarts(v fault.Verdict) bool { return v.Action == fault.Restart && len(v.Workloads) > 0 }
+
+// ofPods says whether all workloads are pods.
+func ofPods(ws []fault.Workload) bool {
+	return len(ws) > 0 && !slices.ContainsFunc(ws, func(w fault.Workload) bool { return w.UID == "" })
+}
+
+// others takes in that an incident is about other workloads than before: what was done
+// about those says nothing of these.
+func (p *Plan) others(now time.Time, i *Incident, before fault.Verdict) {
+	s := i.step(StepRestart)
+	if s != nil && s.Status.over() && !covers(before.Workloads, i.Verdict.Workloads) {
+		i.mark(now, StepRestart, Withdrawn)
+	}
+}
+
+// covers says whether all of some workloads are among others.
+func covers(all, some []fault.Workload) bool {
+	return !slices.ContainsFunc(some, func(w fault.Workload) bool { return !slices.Contains(all, w) })
+}
+
+// wantsRestart says whether an incident wants the agent to restart its pods now.
+func (p *Plan) wantsRestart(now time.Time, i *Incident) bool {
+	s := i.step(StepRestart)
+	switch {
+	case s == nil || !p.Ready() || !p.ours(i, StepRestart) || p.inRepair(now, i):
+		return false
+	case s.Status == Overdue:
+		return !now.Before(s.Since.Add(p.policy.Restart.Deadline))
+	}
+	return s.Status == Planned
+}
+
+// nextRestart gives the one restart that may be begun now, nil for none, and the
+// incident that it serves.
+func (p *Plan) nextRestart(now time.Time) (*Deed, *Incident) {
+	for _, i := range p.live() {
+		if p.wantsRestart(now, i) && p.lets(now, i, StepRestart) {
+			v := i.Verdict
+			return &Deed{Kind: StepRestart, GPUs: union(v.GPUs), Workloads: slices.Clone(v.Workloads)}, i
+		}
+	}
+	return nil, nil
+}
+
+// restart begins the restart that is due, and calls off the one under way that nobody
+// wants any more.
+func (p *Plan) restart(now time.Time) {
+	if d := p.state.Deed; d != nil && d.Kind == StepRestart && !d.Undoing && !p.stillWanted(&d.Deed) {
+		p.callOff(now, Withdrawn)
+	}
+	if p.state.Deed != nil || p.sources.Store != "" || p.urgent(now) {
+		return
+	}
+	next, i := p.nextRestart(now)
+	if next == nil {
+		return
+	}
+	s := i.step(StepRestart)
+	s.Tries++
+	p.begin(now, *next, []*Incident{i})
+	if s.Tries == 1 {
+		p.say(now, &p.state.Deed.Deed, "Normal", startReason(StepRestart), "restart of "+p.state.Deed.where()+" begun")
+	}
+}
+
+// stillWanted says whether the incident that a restart is for still wants it.
+func (p *Plan) stillWanted(d *Deed) bool {
+	return slices.ContainsFunc(p.served(d), func(i *Incident) bool {
+		return i.standing() && restarts(i.Verdict) && p.ours(i, StepRestart)
+	})
+}
+
+// restartOver takes in how a restart ended.
+func (p *Plan) restartOver(now time.Time, d *Deed, o Outcome) {
+	if o.Result == Unavailable {
+		p.unavailable(now, d, o)
+		return
+	}
+	first := false
+	for _, i := range p.served(d) {
+		s := i.step(StepRestart)
+		first = first || s.Tries == 1
+		switch {
+		case o.Result != Succeeded:
+			i.mark(now, StepRestart, Overdue)
+		case covers(d.Workloads, i.Verdict.Workloads):
+			i.mark(now, StepRestart, Done)
+			s.Tries = 0
+		default:
+			i.mark(now, StepRestart, Planned) // there are more by now
+		}
+	}
+	switch {
+	case o.Result == Succeeded:
+		p.say(now, d, "Normal", "Restarted", "evicted, to be made anew by their owner: "+d.where())
+	case first:
+		p.say(now, d, "Warning", "RestartOverdue", fmt.Sprintf("restart of %s is overdue; tried again later: %s", d.where(), o.Text))
+	}
+}
+
+// startedAnew takes in that all that ran on the node was started anew with it.
+func (p *Plan) startedAnew(now time.Time) {
+	if d := p.state.Deed; d != nil && d.Kind == StepRestart && !d.Undoing {
+		p.callOff(now, Done)
+	}
+	for _, i := range p.live() {
+		if s := i.step(StepRestart); s != nil && s.Status.waits() {
+			i.mark(now, StepRestart, Done)
+		}
+	}
+}
+
+// rotate has those put back into rotation whom a drain or a restart has taken out that
+// came to no end, unless it is tried again.
+func (p *Plan) rotate(now time.Time) {
+	if p.state.Deed != nil || len(p.state.Rotation) == 0 || p.sources.Store != "" || slices.ContainsFunc(p.live(), (*Incident).tries) {
+		return
+	}
+	p.state.Serial++
+	p.state.Deed = &underway{Deed: Deed{ID: fmt.Sprintf("rotation-%d", p.state.Serial), Kind: StepRestart, GPUs: []fault.Device{},
+		Began: now, Deadline: now.Add(p.policy.Restart.Deadline), BootID: p.state.Boot, Resumable: true, Undo: p.state.Rotation, Undoing: true}}
+	p.state.Rotation = nil
+}
+
+// tries says whether moving the incident's pods has had its time and is tried again.
+func (i *Incident) tries() bool {
+	for _, k := range []StepKind{StepDrain, StepRestart} {
+		if s := i.step(k); s != nil && s.Status == Overdue {
+			return true
+		}
+	}
+	return false
+}

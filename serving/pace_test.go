@@ -1,0 +1,78 @@
+package serving
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// worker is a replica that decodes for so many requests at so many tokens a second
+// for each. Counts says that it counts tokens; else it has a histogram of their
+// times.
+type worker struct {
+	running, rate float64
+	counts        bool
+	tokens        float64
+	times         *Histogram
+}
+
+func (k *worker) scrape(name string, at time.Duration) Scrape {
+	const every = 5
+	came := k.running * k.rate * every
+	k.tokens += came
+	s := scrape(name, at, k.tokens)
+	s.Engines[0].Running = value(k.running)
+	if k.counts {
+		s.Engines[0].Tokens = value(k.tokens)
+		return s
+	}
+	took := histogram(came, 1/max(k.rate, 1))
+	if k.times != nil {
+		*took = k.times.add(*took)
+	}
+	k.times = took
+	s.Engines[0].PerToken = took
+	return s
+}
+
+func TestPace(t *testing.T) {
+	type workers []worker
+	for _, c := range []struct {
+		name        string
+		usual, then workers
+		want        Pace
+	}{
+		{"as it was", workers{{running: 8, rate: 60, counts: true}}, workers{{running: 8, rate: 50, counts: true}}, PaceUsual},
+		{"eight times slower", workers{{running: 8, rate: 60, counts: true}}, workers{{running: 8, rate: 7.5, counts: true}}, PaceSlow},
+		{"eight times slower, by its histogram", workers{{running: 8, rate: 60}}, workers{{running: 8, rate: 7.5}}, PaceSlow},
+		{"slower under a load that it never had", workers{{running: 8, rate: 60, counts: true}}, workers{{running: 256, rate: 7.5, counts: true}}, PaceUnknown},
+		{"nothing to do", workers{{running: 8, rate: 60, counts: true}}, workers{{running: 0, rate: 0, counts: true}}, PaceUsual},
+		{"its peer is not", workers{{running: 8, rate: 60, counts: true}, {running: 9, rate: 60, counts: true}},
+			workers{{running: 8, rate: 7.5, counts: true}, {running: 9, rate: 60, counts: true}}, PaceSlow},
+		{"its peer is as slow", workers{{running: 8, rate: 60, counts: true}, {running: 9, rate: 60, counts: true}},
+			workers{{running: 8, rate: 7.5, counts: true}, {running: 9, rate: 8, counts: true}}, PaceUsual},
+		{"its peer rests", workers{{running: 8, rate: 60, counts: true}, {running: 9, rate: 60, counts: true}},
+			workers{{running: 8, rate: 7.5, counts: true}, {running: 0, rate: 0, counts: true}}, PaceSlow},
+	} {
+		w := New(Config{})
+		var at time.Duration
+		var looks []Look
+		play := func(ws workers, long time.Duration) {
+			for end := at + long; at < end; at += 5 * time.Second {
+				var scrapes []Scrape
+				for i := range ws {
+					scrapes = append(scrapes, ws[i].scrape(fmt.Sprint(i), at))
+				}
+				looks = node(w, at, scrapes...)
+			}
+		}
+		play(c.usual, 20*time.Minute)
+		for i := range c.then {
+			c.then[i].tokens, c.then[i].times = c.usual[i].tokens, c.usual[i].times
+		}
+		play(c.then, 5*time.Minute)
+		if looks[0].Pace != c.want {
+			t.Errorf("%s: %v, want %v", c.name, looks[0].Pace, c.want)
+		}
+	}
+}
