@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -101,8 +100,7 @@ func listGPUs(ctx context.Context, cfg config.Config) (gpus []nvml.GPU, err erro
 	ctx, cancel := context.WithTimeout(ctx, max(limit, 30*time.Second))
 	defer cancel()
 	why := errors.New("the driver does not answer")
-	driver := nvml.New(nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod),
-		Deadline: time.Duration(cfg.NVML.Deadline), Lock: filepath.Dir(cfg.State.Path)})
+	driver := nvml.New(nvmlConfig(cfg))
 	ended := driver.Run(ctx, func(r nvml.Report) {
 		switch r.Kind {
 		case nvml.KindInventory:

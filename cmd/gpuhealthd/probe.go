@@ -26,6 +26,7 @@ func probeCommand() *cobra.Command {
 	nvml.Flags().DurationVar(&cfg.Period, "period", 5*time.Second, "time between two polls")
 	nvml.Flags().DurationVar(&cfg.SlowPeriod, "slow-period", time.Minute, "time between two polls that ask for what rarely changes too")
 	nvml.Flags().DurationVar(&cfg.Deadline, "deadline", 3*time.Second, "how long one driver call may take")
+	nvml.Flags().StringArrayVar(&cfg.LibraryPaths, "library-path", nil, "a folder to look for the driver's library in, first; may be given more than once")
 	cmd.AddCommand(nvml, probeJournalCommand(), probeDCGMCommand())
 	return cmd
 }

@@ -154,7 +154,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 // nvmlConfig says how the driver is asked.
 func nvmlConfig(cfg config.Config) nvml.Config {
 	return nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
-		Lock: filepath.Dir(cfg.State.Path)}
+		Lock: filepath.Dir(cfg.State.Path), LibraryPaths: cfg.NVML.LibraryPaths}
 }
 
 // bundles is where evidence lies.

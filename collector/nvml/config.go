@@ -17,6 +17,9 @@ type Config struct {
 	// Period is between polls, 5 s if 0; SlowPeriod between those of what rarely
 	// changes, 1 min if 0. Deadline is for one driver call, 3 s if 0.
 	Period, SlowPeriod, Deadline time.Duration
+	// LibraryPaths are folders in which the driver's library is looked for before it is
+	// left to the system's loader.
+	LibraryPaths []string
 }
 
 func (cfg Config) withDefaults() Config {
@@ -36,5 +39,9 @@ func (cfg Config) command() []string {
 	if len(cfg.Command) > 0 {
 		return cfg.Command
 	}
-	return []string{"", "probe", "nvml", "--period", cfg.Period.String(), "--slow-period", cfg.SlowPeriod.String(), "--deadline", cfg.Deadline.String()}
+	argv := []string{"", "probe", "nvml", "--period", cfg.Period.String(), "--slow-period", cfg.SlowPeriod.String(), "--deadline", cfg.Deadline.String()}
+	for _, path := range cfg.LibraryPaths {
+		argv = append(argv, "--library-path", path)
+	}
+	return argv
 }

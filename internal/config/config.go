@@ -88,6 +88,8 @@ type NVML struct {
 	Expect int `yaml:"expect"`
 	// BusPath is where the PCI devices are listed; empty does not ask the bus.
 	BusPath string `yaml:"busPath"`
+	// LibraryPaths are folders in which libnvidia-ml.so.1 is looked for first.
+	LibraryPaths []string `yaml:"libraryPaths"`
 	// LinkSwitches is what the site calls the switch that an NVLink of each
 	// number leads to.
 	LinkSwitches LinkNames `yaml:"linkSwitches"`
@@ -183,7 +185,7 @@ func Default() Config {
 			JournalPaths: []string{"/var/log/journal", "/run/log/journal"}},
 		OtherLogs:  OtherLogs{FabricManager: true, IMEX: true, Persistenced: true},
 		IMEX:       defaultIMEX(),
-		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LinkSwitches: LinkNames{}, LinkTrend: defaultLinkTrend()},
+		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LibraryPaths: driverRoots(), LinkSwitches: LinkNames{}, LinkTrend: defaultLinkTrend()},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
 		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},
 		Repair:     defaultRepair(),
@@ -197,4 +199,9 @@ func Default() Config {
 		HTTP:       HTTP{Listen: ":9878"},
 		Actuator:   ActuatorKubernetes,
 	}
+}
+
+// driverRoots are where the driver's library is below the mount of deploy/driver-root.yaml.
+func driverRoots() []string {
+	return []string{"/driver-root/usr/lib/x86_64-linux-gnu", "/driver-root/usr/lib/aarch64-linux-gnu", "/driver-root/usr/lib64"}
 }

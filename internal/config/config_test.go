@@ -34,6 +34,7 @@ func TestBadConfigIsRefusedByFileLineAndField(t *testing.T) {
 		{"unknown level", "log:\n  level: loud\n", `c.yaml:2: log.level: "loud" is not debug, info, warn or error`},
 		{"unknown source", "kernelLog:\n  source: syslog\n", `c.yaml:2: kernelLog.source: "syslog" is not auto, kmsg, journal or both`},
 		{"no journal", "kernelLog:\n  source: both\n  journalPaths: []\n", "c.yaml:3: kernelLog.journalPaths: none, and the source is both"},
+		{"relative library", "nvml:\n  libraryPaths: [a]\n", `c.yaml:2: nvml.libraryPaths: ["a"] are not all absolute paths`},
 		{"relative journal", "kernelLog:\n  journalPaths: [/a, b]\n", `c.yaml:2: kernelLog.journalPaths: ["/a" "b"] are not all absolute paths`},
 		{"a budget of nothing", "guards: {budget: {least: 0}}\n", "c.yaml:1: guards.budget.least: 0 is less than 1"},
 		{"a share of more than all", "guards:\n  outbreak:\n    percent: 101\n", "c.yaml:3: guards.outbreak.percent: 101 is not from 0 to 100"},

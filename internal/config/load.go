@@ -104,6 +104,7 @@ func (c *Config) check() error {
 		{"nvml.slowdown", c.NVML.Slowdown <= 0, fmt.Sprintf("%s is not above zero", time.Duration(c.NVML.Slowdown))},
 		{"nvml.expect", c.NVML.Expect < 0, fmt.Sprintf("%d is negative", c.NVML.Expect)},
 		{"nvml.busPath", c.NVML.BusPath != "" && !filepath.IsAbs(c.NVML.BusPath), fmt.Sprintf("%q is not an absolute path", c.NVML.BusPath)},
+		{"nvml.libraryPaths", slices.ContainsFunc(c.NVML.LibraryPaths, relative), fmt.Sprintf("%q are not all absolute paths", c.NVML.LibraryPaths)},
 		{"nvml.deadline", time.Duration(c.NVML.Deadline) < 100*time.Millisecond, fmt.Sprintf("%s is less than 100ms", time.Duration(c.NVML.Deadline))},
 		{"dcgm.period", time.Duration(c.DCGM.Period) < time.Second, fmt.Sprintf("%s is less than 1s", time.Duration(c.DCGM.Period))},
 		{"dcgm.deadline", time.Duration(c.DCGM.Deadline) < 100*time.Millisecond, fmt.Sprintf("%s is less than 100ms", time.Duration(c.DCGM.Deadline))},

@@ -129,7 +129,7 @@ func opened(t testing.TB, profile string) library {
 	must(t, err)
 	name, value, _ := strings.Cut(n.Env("")[0], "=")
 	t.Setenv(name, value)
-	lib := driver.New(driver.WithLibraryPath(filepath.Join(simulated(t), "libnvidia-ml.so.1")))
+	lib := driver.New(inFolders([]string{t.TempDir(), simulated(t)})...)
 	s, failed := openLibrary(lib, &track{})
 	if failed != nil {
 		t.Fatal(failed)

@@ -22,10 +22,11 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 )
 
-// Config is how often to poll, how often to ask for the slow values as well, and
-// how long a single driver call may take.
+// Config is how often to poll, how often to ask for the slow values as well, how
+// long a single driver call may take, and where the library is looked for first.
 type Config struct {
 	Period, SlowPeriod, Deadline time.Duration
+	LibraryPaths                 []string
 }
 
 // Run polls until in ends or ctx is done, which is a clean end. A line "poll" on in
@@ -39,7 +40,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &probe{cfg: cfg, out: out, lib: driver.New(), polls: readWishes(in, cancel)}
+	p := &probe{cfg: cfg, out: out, lib: driver.New(inFolders(cfg.LibraryPaths)...), polls: readWishes(in, cancel)}
 	if err := p.open(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
