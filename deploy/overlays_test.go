@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,14 +19,12 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
-// render is an overlay as kubectl makes it.
+// render is an overlay as kubectl makes it, whose kustomize this is.
 func render(t *testing.T, overlay string) []byte {
 	t.Helper()
-	kubectl, err := exec.LookPath("kubectl")
-	if err != nil {
-		t.Skip("kubectl is not installed; its kustomize puts the overlays together")
-	}
-	cmd := exec.Command(kubectl, "kustomize", "--load-restrictor", "LoadRestrictionsNone", filepath.Join("overlays", overlay))
+	tool, err := exec.Command("go", "-C", "../tools/external", "tool", "-n", "kustomize").Output()
+	must(t, err)
+	cmd := exec.Command(strings.TrimSpace(string(tool)), "build", "--load-restrictor", "LoadRestrictionsNone", filepath.Join("overlays", overlay))
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	must(t, err)
