@@ -50,7 +50,7 @@ read, 1 for any other error; check has its own.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	check := checkCommand()
-	cmd.AddCommand(runCommand(), check, replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), check, replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), manCommand(), versionCommand())
 	strict(cmd)
 	check.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return unsure(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
