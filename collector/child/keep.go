@@ -12,6 +12,15 @@ const (
 	MaxBackoff = time.Minute
 )
 
+// A child gets so long to end when the daemon itself stops, first after the end of its
+// input and then after SIGTERM. Nobody waits for the GPUs then, as a reset does, and
+// somebody waits for the daemon: what does not end in time is left, and the next daemon
+// finds it by its lock.
+const (
+	StopPatience = time.Second
+	TermPatience = 500 * time.Millisecond
+)
+
 // Keep lives one child's life after another, with a pause between, until ctx is
 // done or a life ends with an error, which it returns. The context of a life ends
 // as well when the gate is shut; that such a life left its child behind is for

@@ -68,7 +68,7 @@ func (p *Probe) Run(ctx context.Context, out func(Report)) error {
 			out(r)
 		}
 	}
-	return child.Keep(ctx, &p.gate, func(ctx context.Context) error {
+	return child.Keep(ctx, &p.gate, func(life context.Context) error {
 		c, err := p.next()
 		switch {
 		case errors.Is(err, child.ErrEarlier):
@@ -78,7 +78,7 @@ func (p *Probe) Run(ctx context.Context, out func(Report)) error {
 			hear(FailedReport(Error{Op: "start the child", Text: err.Error()}))
 			return nil
 		}
-		return p.watch(ctx, c, hear)
+		return p.watch(life, c, hear, func() error { return p.end(c, ctx.Err() != nil) })
 	})
 }
 
@@ -91,9 +91,9 @@ func (p *Probe) next() (*process, error) {
 	return p.start()
 }
 
-// watch hears one child to its end, or ends it when ctx is done. One that says
+// watch hears one child to its end, or calls end when ctx is done. One that says
 // nothing is reported and waited for, never replaced.
-func (p *Probe) watch(ctx context.Context, c *process, hear func(Report)) error {
+func (p *Probe) watch(ctx context.Context, c *process, hear func(Report), end func() error) error {
 	patience := 2*p.cfg.Period + 2*p.cfg.Deadline
 	silence := time.NewTicker(patience)
 	defer silence.Stop()
@@ -119,20 +119,25 @@ func (p *Probe) watch(ctx context.Context, c *process, hear func(Report)) error 
 			hear(HungReport(Hung{Call: NoAnswer, Seconds: time.Since(heard).Seconds(),
 				Child: fmt.Sprintf("process %d does not answer", c.PID)}))
 		case <-ctx.Done():
-			return p.end(c)
+			return end()
 		}
 	}
 }
 
-// end asks the child to end, in two ways, and leaves it where it does not.
-func (p *Probe) end(c *process) error {
+// end asks the child to end, in two ways, and leaves it where it does not, after a call's
+// deadline, or sooner in a hurry.
+func (p *Probe) end(c *process, hurry bool) error {
 	c.excused = true
 	c.Stdin.Close()
-	if gone(c, p.cfg.Deadline+grace) {
+	first, then := p.cfg.Deadline+grace, grace
+	if hurry {
+		first, then = child.StopPatience, child.TermPatience
+	}
+	if gone(c, first) {
 		return nil
 	}
 	_ = c.Signal(syscall.SIGTERM) // it may end in this moment
-	if gone(c, grace) {
+	if gone(c, then) {
 		return nil
 	}
 	p.left = c

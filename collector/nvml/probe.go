@@ -62,13 +62,13 @@ func (p *Probe) Resume() { p.gate.Resume() }
 // goes on with that child before it starts another. One Run at a time.
 func (p *Probe) Run(ctx context.Context, out func(Report)) error {
 	alone := time.Now()
-	return child.Keep(ctx, &p.gate, func(ctx context.Context) error {
+	return child.Keep(ctx, &p.gate, func(life context.Context) error {
 		c, err := p.next()
 		if err != nil {
 			p.notStarted(err, time.Since(alone), out)
 			return nil
 		}
-		if err := p.watch(ctx, c, out); err != nil {
+		if err := p.watch(life, c, out, func() error { return p.end(c, ctx.Err() != nil) }); err != nil {
 			return err
 		}
 		alone = time.Now()
@@ -99,9 +99,9 @@ func (p *Probe) next() (*process, error) {
 // patience is how long a child may say nothing.
 func (p *Probe) patience() time.Duration { return 2*p.cfg.Period + p.cfg.Deadline }
 
-// watch hears one child to its end, or ends it when ctx is done. A child that
+// watch hears one child to its end, or calls end when ctx is done. A child that
 // says nothing is reported and waited for, never replaced.
-func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
+func (p *Probe) watch(ctx context.Context, c *process, out func(Report), end func() error) error {
 	silence := time.NewTimer(time.Until(c.heard.Add(p.patience())))
 	defer silence.Stop()
 	for {
@@ -130,27 +130,31 @@ func (p *Probe) watch(ctx context.Context, c *process, out func(Report)) error {
 				c.stop()
 			}
 		case <-ctx.Done():
-			return p.end(c)
+			return end()
 		}
 	}
 }
 
 // end ends a child: end of input, then SIGTERM, and SIGKILL only if by its own
-// last word it is in no driver call.
-func (p *Probe) end(c *process) error {
+// last word it is in no driver call. Whoever is in a hurry does not wait for that
+// word, and kills nothing.
+func (p *Probe) end(c *process, hurry bool) error {
 	c.stop()
-	if c.gone(time.Second) {
+	if c.gone(child.StopPatience) {
 		return nil
 	}
 	_ = c.Signal(sigTerm) // it may end in this moment
 	if c.stopped() {
 		_ = c.Signal(sigCont) // it hears neither before
 	}
-	// Long enough for a call to miss its deadline and the child to say so.
-	if c.gone(p.cfg.Deadline + time.Second) {
+	patience := p.cfg.Deadline + time.Second // for a call to miss its deadline and the child to say so
+	if hurry {
+		patience = child.TermPatience
+	}
+	if c.gone(patience) {
 		return nil
 	}
-	if !c.mayBeInCall(p.patience()) {
+	if !hurry && !c.mayBeInCall(p.patience()) {
 		_ = c.Signal(sigKill)
 		if c.gone(time.Second) {
 			return nil

@@ -277,14 +277,9 @@ func TestEarlierChild(t *testing.T) {
 	})
 }
 
-func TestStop(t *testing.T) {
-	tests := []struct {
-		name    string
-		words   []Report
-		obeys   string // what ends it: EOF, TERM, KILL or nothing
-		signals []os.Signal
-		left    bool
-	}{
+// TestQuiet: whoever needs the GPUs waits for the child's word.
+func TestQuiet(t *testing.T) {
+	tests := []ending{
 		{"end of input", []Report{healthy}, "EOF", nil, false},
 		{"SIGTERM", []Report{healthy}, "TERM", []os.Signal{sigTerm}, false},
 		{"SIGKILL when in no call", []Report{stuck, healthy}, "KILL", []os.Signal{sigTerm, sigKill}, false},
@@ -296,31 +291,71 @@ func TestStop(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFake()
-				end := func(how string) {
-					if how == tt.obeys {
-						f.die(Died{Exit: -1})
-					}
-				}
-				f.onStop = func() { end("EOF") }
-				f.onSignal = func(s os.Signal) { end(map[os.Signal]string{sigTerm: "TERM", sigKill: "KILL"}[s]) }
-				b := run(one(f))
-				for _, r := range tt.words {
-					f.say(r)
-				}
-				synctest.Wait()
+			tt.check(t, func(b *bench) error {
+				err := b.Quiet(context.Background())
 				b.stop()
-				err := <-b.ended
-				if (err != nil) != tt.left || !slices.Equal(f.signals, tt.signals) {
-					t.Errorf("signals %v, error %v, want signals %v, left %v", f.signals, err, tt.signals, tt.left)
-				}
-				if tt.left && !strings.Contains(err.Error(), "4711") {
-					t.Errorf("error %q does not name the process", err)
-				}
+				<-b.ended
+				return err
 			})
 		})
 	}
+}
+
+// TestStop: a daemon that stops does so at once, and kills nothing.
+func TestStop(t *testing.T) {
+	tests := []ending{
+		{"end of input", []Report{healthy}, "EOF", nil, false},
+		{"SIGTERM", []Report{healthy}, "TERM", []os.Signal{sigTerm}, false},
+		{"neither", []Report{healthy}, "KILL", []os.Signal{sigTerm}, true},
+		{"hung", []Report{healthy, hung}, "KILL", []os.Signal{sigTerm}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.check(t, func(b *bench) error {
+				began := time.Now()
+				b.stop()
+				err := <-b.ended
+				if took := time.Since(began); took >= 2*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				return err
+			})
+		})
+	}
+}
+
+// ending is a child that is ended.
+type ending struct {
+	name    string
+	words   []Report
+	obeys   string // what ends it: EOF, TERM, KILL or nothing
+	signals []os.Signal
+	left    bool
+}
+
+func (e ending) check(t *testing.T, how func(*bench) error) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		end := func(how string) {
+			if how == e.obeys {
+				f.die(Died{Exit: -1})
+			}
+		}
+		f.onStop = func() { end("EOF") }
+		f.onSignal = func(s os.Signal) { end(map[os.Signal]string{sigTerm: "TERM", sigKill: "KILL"}[s]) }
+		b := run(one(f))
+		for _, r := range e.words {
+			f.say(r)
+		}
+		synctest.Wait()
+		err := how(b)
+		if (err != nil) != e.left || !slices.Equal(f.signals, e.signals) {
+			t.Errorf("signals %v, error %v, want signals %v, left %v", f.signals, err, e.signals, e.left)
+		}
+		if e.left && !strings.Contains(err.Error(), "4711") {
+			t.Errorf("error %q does not name the process", err)
+		}
+	})
 }
 
 func TestSilentChildIsNotKilled(t *testing.T) {
