@@ -24,7 +24,11 @@ fi
 "$here" man "$BUILD/man"
 gzip -9n "$BUILD"/man/*
 for shell in bash zsh fish; do "$here" completion "$shell" >"$BUILD/completion/$shell"; done
-gzip -9nc CHANGELOG.md >"$BUILD/changelog.gz"
+{ # in Debian's own form
+	printf 'gpuhealthd (%s) unstable; urgency=medium\n\n' "$PACKAGE_VERSION"
+	sed -n 's/^- /  * /p' CHANGELOG.md
+	printf '\n -- %s  %s\n' "$(sed -n 's/^maintainer: //p' packaging/nfpm.yaml)" "$(date -Rud "@$SOURCE_DATE_EPOCH")"
+} | gzip -9n >"$BUILD/changelog.gz"
 
 nfpm=$(go -C tools/external tool -n nfpm)
 for packager in deb rpm; do

@@ -18,7 +18,7 @@ const (
 // finds it by its lock.
 const (
 	StopPatience = time.Second
-	TermPatience = 500 * time.Millisecond
+	TermPatience = 300 * time.Millisecond
 )
 
 // Keep lives one child's life after another, with a pause between, until ctx is

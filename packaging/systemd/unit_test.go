@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	unit   = "gpuhealthd.service"
-	repair = unit + ".d/repair.conf"
+	unit    = "gpuhealthd.service"
+	observe = unit + ".d/observe.conf"
+	repair  = unit + ".d/repair.conf"
 )
 
 // variants are the unit as it is and with a drop-in, each with the rating that the
@@ -22,7 +23,8 @@ var variants = []struct {
 	name, exposure string
 	files          []string
 }{
-	{"observe and contain", "25", []string{unit}},
+	{"contain", "25", []string{unit}},
+	{"observe", "25", []string{unit, observe}},
 	{"repair", "35", []string{unit, repair}},
 }
 
