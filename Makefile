@@ -5,13 +5,21 @@ SHELL := /bin/bash
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 CACHE    := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gpuhealthd
+# What packages and images are called: a tag's version and what came after it, else the
+# last commit's time and name.
+RELEASE  ?= $(or $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null | sed 's/^v//; s/-/+/; s/-/./g'),$\
+  $(shell git log -1 --date=format:%Y%m%d%H%M%S --format=0.0.0+%cd.%h 2>/dev/null),0.0.0)
+ARCHES   ?= $(sort $(shell go env GOHOSTARCH) $(if $(shell command -v aarch64-linux-gnu-gcc),arm64))
 FUZZTIME ?= 30s
 FUZZREST ?= $(FUZZTIME)
 # go-nvml binds deprecated functions as well, and says so at every build.
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 # Debian's packages that building needs, beside Go and make; tests need more.
 PACKAGES := gcc libc6-dev git libsystemd-dev
-test race: PACKAGES += systemd systemd-journal-remote slurmctld slurmd slurm-client munge
+IMAGE_PACKAGES := mmdebstrap umoci
+image: PACKAGES += $(IMAGE_PACKAGES)
+test race bench: PACKAGES += systemd systemd-journal-remote slurmctld slurmd slurm-client munge \
+  $(IMAGE_PACKAGES) runc systemd-container lintian rpm prometheus
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI = $(or $(shell command -v golangci-lint),$(CACHE)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint)
@@ -25,6 +33,14 @@ build: deps ## build/gpuhealthd
 	@echo "build: gpuhealthd $(VERSION); a cold build takes one to three minutes"
 	@CGO_ENABLED=1 test/progress.sh build \
 	  go build -v -trimpath -ldflags '-X main.version=$(VERSION)' -o build/gpuhealthd ./cmd/gpuhealthd
+
+.PHONY: packages
+packages: deps ## build/packages: deb and rpm, for arm64 too where its cross compiler is installed
+	@for arch in $(ARCHES); do packaging/packages.sh $$arch '$(RELEASE)' build/packages; done
+
+.PHONY: image
+image: deps ## build/image: the container image, for the same
+	@for arch in $(ARCHES); do packaging/image/build.sh $$arch '$(RELEASE)' build/image; done
 
 .PHONY: sim
 sim: deps ## build/sim: the simulated node's driver library

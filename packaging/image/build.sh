@@ -24,7 +24,8 @@ tar -C "$work/base" -xf "$work/packages.tar" --no-same-owner --exclude=./dev
 packaging/image/slim.sh "$work/base"
 tar -C "$work/base" -cf "$work/base.tar" --sort=name --owner=0 --group=0 --numeric-owner .
 
-image=$work/oci:$2
+tag=${2//+/-} # a tag has no plus
+image=$work/oci:$tag
 umoci init --layout "$work/oci"
 umoci new --image "$image"
 umoci raw add-layer --image "$image" "$work/base.tar"

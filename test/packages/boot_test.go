@@ -116,7 +116,7 @@ func upgraded(t *testing.T, m *machine) {
 }
 
 // dropIns: the unit works with what is taken from it, or given to it, for a mode.
-func dropIns(t *testing.T, m *machine) {
+func dropIns(_ *testing.T, m *machine) {
 	for _, mode := range []string{"observe", "repair"} {
 		at := "/etc/systemd/system/" + unit + ".d/" + mode + ".conf"
 		m.run("cp", "/usr/share/gpuhealthd/"+unit+".d/"+mode+".conf", at)
