@@ -26,7 +26,7 @@ gzip -9n "$BUILD"/man/*
 for shell in bash zsh fish; do "$here" completion "$shell" >"$BUILD/completion/$shell"; done
 { # in Debian's own form
 	printf 'gpuhealthd (%s) unstable; urgency=medium\n\n' "$PACKAGE_VERSION"
-	sed -n 's/^- /  * /p' CHANGELOG.md
+	sed -n 's/^- /  * /p' CHANGELOG.md | fold -s -w 76 | sed 's/^[^ ]/    &/'
 	printf '\n -- %s  %s\n' "$(sed -n 's/^maintainer: //p' packaging/nfpm.yaml)" "$(date -Rud "@$SOURCE_DATE_EPOCH")"
 } | gzip -9n >"$BUILD/changelog.gz"
 

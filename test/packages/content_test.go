@@ -16,8 +16,7 @@ import (
 func TestLintianFindsNoError(t *testing.T) {
 	t.Parallel()
 	needs(t, "lintian", "lintian")
-	said := run(t, "lintian", "--allow-root", "--fail-on", "error", built.get(t, ".deb"))
-	t.Log(said)
+	t.Log(run(t, "lintian", "--allow-root", "--fail-on", "error", built.get(t, ".deb")))
 }
 
 // shared is what both packages have, with its mode.
