@@ -67,7 +67,7 @@ func diagAlone(cmd *cobra.Command, cfg config.Config, f diagFlags) error {
 	defer callOff(nil)
 	go watchHolders(ctx, tools.Occupant, task.GPUs, callOff)
 	show := newDiagProgress(cmd.ErrOrStderr())
-	o := dcgmi.New(cfg.Repair.Diag.Runner()).Run(ctx, task, func(p dcgmi.Progress) { show.line(progressText(p)) })
+	o := dcgmi.New(cfg.Repair.Diag.Runner()).Run(ctx, task, func(p dcgmi.Progress) { show.line(p.Waiting, progressText(p)) })
 	show.end()
 	if err := writeTable(cmd.OutOrStdout(), o); err != nil {
 		return err

@@ -35,9 +35,9 @@ func awaitDiag(cmd *cobra.Command, url, id string) error {
 		case a == nil || a.ID != id:
 			return fmt.Errorf("the daemon knows nothing of %s any more: its status tells of others since", id)
 		case a.Deed == "":
-			show.line(waitingText(d.Waits))
+			show.line(waitingText(d.Waits), waitingText(d.Waits))
 		default:
-			show.line(progressText(d.Progress))
+			show.line(d.Progress.Waiting, progressText(d.Progress))
 		}
 		select {
 		case <-cmd.Context().Done():
@@ -91,27 +91,31 @@ func progressText(p dcgmi.Progress) string {
 }
 
 // diagProgress shows on a terminal how far a diagnosis is, on one line; elsewhere
-// each thing once.
+// each phase of it, and the same one again after a minute: it may be a log.
 type diagProgress struct {
 	to    io.Writer
 	live  bool
-	last  string
+	phase string
+	said  time.Time
 	shown bool
 }
+
+// sayEvery is how often the same phase is said again.
+const sayEvery = time.Minute
 
 func newDiagProgress(w io.Writer) *diagProgress {
 	return &diagProgress{to: w, live: isTerminal(w) && !dumb()}
 }
 
-func (d *diagProgress) line(text string) {
-	switch {
+func (d *diagProgress) line(phase, text string) {
+	switch now := time.Now(); {
 	case d.live:
 		fmt.Fprintf(d.to, "\r\x1b[K%s", text)
 		d.shown = true
-	case text != d.last:
+	case d.said.IsZero() || phase != d.phase || now.Sub(d.said) >= sayEvery:
 		fmt.Fprintln(d.to, text)
+		d.phase, d.said = phase, now
 	}
-	d.last = text
 }
 
 func (d *diagProgress) end() {

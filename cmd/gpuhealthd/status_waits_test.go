@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
@@ -49,4 +51,20 @@ func TestProgressText(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", p, got, want)
 		}
 	}
+}
+
+// Where nobody looks each phase is said once, and again every minute.
+func TestProgressInALog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		show := newDiagProgress(&out)
+		show.line("the engine", "waits")
+		for range 90 {
+			show.line("", "runs")
+			time.Sleep(time.Second)
+		}
+		if got := out.String(); got != "waits\nruns\nruns\n" {
+			t.Errorf("%q", got)
+		}
+	})
 }
