@@ -10,6 +10,7 @@ func (p *Plan) decide(now time.Time) {
 	p.relent(now)
 	p.askAnew(now)
 	defer p.noteHolds(now)
+	defer p.fence(now)
 	if !p.policy.Repairs() {
 		p.stand(now)
 		p.consider(now)

@@ -34,6 +34,9 @@ func (p *Plan) Desired() Desired {
 			d.Note.Leave = p.state.Leave != nil
 		}
 	}
+	if d.Note != nil && p.state.Fencing.Lifted {
+		d.Note.Fence, d.State = FenceDevice, Suspect // the node serves
+	}
 	d.Diag, d.DiagAt = p.diagnosed()
 	d.Diagnosing = p.diagnosing()
 	d.Taken = p.state.Taken

@@ -66,6 +66,9 @@ type Note struct {
 	// Leave: the node is out of service, or repaired, by its group's leave, and
 	// counts against the budget.
 	Leave bool `json:"leave,omitempty"`
+	// Fence is FenceDevice while the GPUs alone are kept from new work: a cordon that
+	// then stands is somebody else's.
+	Fence string `json:"fence,omitempty"`
 }
 
 // Condition is one node condition of ours.
@@ -147,26 +150,26 @@ type Offered struct {
 	Allocatable int64 `json:"allocatable"`
 }
 
+// closed says whether the Node shows cordon, taint and mark.
+func (o Observed) closed() bool { return o.Unschedulable && o.Note != nil && o.Tainted }
+
+// ours says whether a cordon that stands under this mark is the agent's.
+func (n *Note) ours() bool { return n != nil && n.Owner == OwnerAgent && n.Fence == "" }
+
 // Claim decides what a write may do to the cordon, given what the Node says
 // now. It is the one place where ownership is settled.
 func Claim(want Desired, have Observed) (cordon bool, owner Owner, released bool) {
-	if !want.Quarantine || want.Note == nil {
-		ours := have.Note != nil && have.Note.Owner == OwnerAgent
-		return have.Unschedulable && !ours, "", false
-	}
-	if have.Note == nil {
-		if have.Unschedulable {
-			return true, OwnerAdministrator, false
-		}
+	switch {
+	case !want.Quarantine || want.Note == nil:
+		return have.Unschedulable && !have.Note.ours(), "", false
+	case have.Note != nil && have.Note.Fence == "" && !have.Unschedulable && have.Note.ID == want.Note.ID:
+		return false, have.Note.Owner, true
+	case want.Note.Fence != "" && (!have.Unschedulable || have.Note.ours()):
+		return false, OwnerAgent, false
+	case !have.Unschedulable || have.Note.ours():
 		return true, OwnerAgent, false
 	}
-	if !have.Unschedulable {
-		if have.Note.ID == want.Note.ID {
-			return false, have.Note.Owner, true
-		}
-		return true, OwnerAgent, false
-	}
-	return true, have.Note.Owner, false
+	return true, OwnerAdministrator, false
 }
 
 // Event is one thing to tell in the API's events, once.

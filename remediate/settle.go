@@ -30,9 +30,9 @@ func Settle(want Desired, have Observed) Observed {
 		note := *want.Note
 		note.Owner = owner
 		next.Note = &note
-		next.Tainted = want.Quarantine
+		next.Tainted = want.Quarantine && note.Fence == ""
 	}
-	kept, ours := keep(want.Keep && next.Tainted, have)
+	kept, ours := keep(want.Keep && want.Quarantine && !released && next.Note != nil, have)
 	next.Kept = kept
 	if next.Note != nil && !slices.Equal(next.Note.Kept, ours) {
 		note := *next.Note
