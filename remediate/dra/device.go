@@ -100,11 +100,12 @@ func (f *Fencer) get(ctx context.Context, known string, versions []string, resou
 		for key, value := range params {
 			request.Param(key, value)
 		}
-		var body []byte
-		if body, err = request.Do(ctx).Raw(); apierrors.IsNotFound(err) {
+		answer := request.Do(ctx)
+		if err = answer.Error(); apierrors.IsNotFound(err) {
 			continue
 		}
 		if err == nil {
+			body, _ := answer.Raw() // its error is the one above
 			err = json.Unmarshal(body, into)
 		}
 		return version, never(err)
