@@ -45,6 +45,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		fmt.Fprintf(out, "Plugin    offers %d of %s to pods: the device plugin's policy, not judged here\n", o.Allocatable, replay.Count(o.Capacity, "GPU"))
 	}
 	groupLines(out, s, style)
+	fenceLines(out, s)
 	gpuTable(out, s)
 	for _, r := range s.Diagnoses {
 		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)

@@ -47,6 +47,8 @@ type Status struct {
 	// Group is what was seen of the node's group when it was asked last; nil where it
 	// was not.
 	Group *fleet.Survey `json:"group,omitempty"`
+	// Fences are the devices that are fenced by themselves, or shall be.
+	Fences []remediate.Fence `json:"fences,omitempty"`
 	// Capacity is why no guard looks at the load; empty where one does.
 	Capacity string `json:"capacity,omitempty"`
 	// Waiting counts the events that have not been told yet.
@@ -111,6 +113,7 @@ func (c *core) show() {
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
 	s.Services = c.unseen
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
+	s.Fences, _ = c.plan.Fences()
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()
