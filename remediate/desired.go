@@ -3,6 +3,7 @@ package remediate
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
@@ -24,6 +25,7 @@ func (p *Plan) Desired() Desired {
 		}
 		if d.Fault == "" && !i.Released {
 			d.Fault, d.Radius = string(i.Verdict.Class), i.Verdict.Radius.String()
+			d.Since = i.Verdict.Opened.UTC().Format(time.RFC3339)
 		}
 		if i.holds() && !i.Contained {
 			d.Unseen = append(d.Unseen, i.Verdict.ID)

@@ -104,6 +104,10 @@ func (p *Plan) fencedBy(f Fence) []*Incident {
 // the cordon. A node is cordoned first, as fast as ever; only then are devices looked
 // for, and nothing is lifted before all of them are fenced.
 func (p *Plan) fence(now time.Time) {
+	if p.fences = nil; !p.policy.Fence && len(p.state.Fencing.Standing) == 0 {
+		p.state.Fencing.Lifted = false
+		return
+	}
 	var want []Fence
 	lift, holding := true, false
 	for _, i := range p.ranked() {

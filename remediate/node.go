@@ -20,6 +20,8 @@ const (
 	AskAnnotation   = Prefix + "diag-request"
 	TaintQuarantine = Prefix + "quarantine"
 	NoteAnnotation  = Prefix + "incident"
+	// SinceAnnotation is when the fault of LabelFault was seen first, in RFC 3339.
+	SinceAnnotation = Prefix + "fault-since"
 	// SummaryAnnotation is what the node tells its NVLink domain of its links.
 	SummaryAnnotation = Prefix + "nvlink"
 	ConditionGPU      = "GPUHealthy"
@@ -89,6 +91,8 @@ type Desired struct {
 	// Fault and Radius are empty when there is nothing to say.
 	Fault  string `json:"fault,omitempty"`
 	Radius string `json:"radius,omitempty"`
+	// Since is when that fault was seen first, in RFC 3339.
+	Since string `json:"since,omitempty"`
 	// GPUsHealthy is a count; nil while it is not known.
 	GPUsHealthy *int `json:"gpusHealthy,omitempty"`
 	// Domain is the hash of an NVL72 domain and clique; empty elsewhere.

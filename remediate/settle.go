@@ -58,3 +58,15 @@ func (d Desired) Labels() map[string]string {
 	maps.DeleteFunc(labels, func(_, value string) bool { return value == "" })
 	return labels
 }
+
+// Annotations returns what the Node says beside its labels and its mark; one without a
+// value is not there.
+func (d Desired) Annotations() map[string]string {
+	notes := map[string]string{
+		SinceAnnotation:   d.Since,
+		SummaryAnnotation: d.Summary,
+		DiagAnnotation:    d.DiagAt,
+	}
+	maps.DeleteFunc(notes, func(_, value string) bool { return value == "" })
+	return notes
+}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
-	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 )
 
@@ -164,11 +163,7 @@ func (f *Fleet) merge(peers []guard.Peer, found []metav1.PartialObjectMetadata) 
 func peer(m *metav1.PartialObjectMetadata) guard.Peer {
 	p := guard.Peer{Node: m.Name, Fault: fault.Class(m.Labels[remediate.LabelFault]), Leave: leave(m)}
 	p.Out = p.Leave || slices.Contains(outStates, remediate.NodeState(m.Labels[remediate.LabelState]))
-	for _, w := range m.ManagedFields {
-		if w.Manager == apiserver.Manager && w.Subresource == "" && w.Time != nil {
-			p.Changed = w.Time.Time
-		}
-	}
+	p.Since, _ = time.Parse(time.RFC3339, m.Annotations[remediate.SinceAnnotation]) // zero: nobody knows
 	return p
 }
 
