@@ -14,7 +14,7 @@ func (p *Plan) Ready() bool { return p.sources.Polled || len(p.state.Open) > 0 }
 
 // Desired gives all that the Node object shall say now.
 func (p *Plan) Desired() Desired {
-	if !p.met && !p.holding() {
+	if !p.met && !slices.ContainsFunc(p.state.Open, p.takes) {
 		return Desired{Look: true}
 	}
 	d := Desired{State: Healthy, GPU: p.gpuCondition(), NVLink: p.nvlinkCondition(),

@@ -175,6 +175,9 @@ func (p *Plan) narrow(now time.Time, i *Incident) bool {
 		slices.ContainsFunc(v.GPUs, func(d fault.Device) bool { return p.uuid(d) == "" }) {
 		return false
 	}
+	if p.mode(i) == Observe {
+		return p.stands(now, i) // none is made
+	}
 	return p.mode(i) != Repair || !p.whole(now, i) && inside(p.scope(i), v.GPUs)
 }
 

@@ -26,6 +26,7 @@ import (
 //	+2s admin cordon|uncordon|recreate|strip   somebody changes the Node
 //	+9s tick                           time passes
 //	+9s restart                        the agent is restarted from its snapshot
+//	+9s then MODE                      the same, in another mode
 //	+9s forget                         the agent is restarted without one
 //	+9s offline|online                 the API server goes away, comes back
 //
@@ -139,7 +140,10 @@ func (s *stage) do(n int, word string, args []string) {
 		sources := s.plan.sources
 		s.plan = NewPlan(s.policy)
 		s.plan.Sources(s.now, sources)
-	case "restart":
+	case "restart", "then":
+		if word == "then" {
+			s.policy.Mode = Mode(args[0])
+		}
 		data, err := s.plan.Snapshot()
 		if err != nil {
 			s.t.Fatal(err)
