@@ -38,7 +38,7 @@ func TestThePoliciesHold(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(*testing.T, *fleet)
-	}{{"break-outs", breakOuts}, {"leases", leases}, {"what the agent does", work}, {"what can be taken back", takeBack}, {"evictions", evictions}} {
+	}{{"break-outs", breakOuts}, {"leases", leases}, {"devices", devices}, {"what the agent does", work}, {"what can be taken back", takeBack}, {"evictions", evictions}} {
 		t.Run(part.name, func(t *testing.T) {
 			f.t = t
 			part.run(t, f)
@@ -70,8 +70,16 @@ func work(t *testing.T, f *fleet) {
 
 // takeBack closes the gate as far as it goes: an agent says what it sees, sets nothing
 // that takes a node out of service, and takes away what one of another mode has left.
-func takeBack(_ *testing.T, f *fleet) {
+func takeBack(t *testing.T, f *fleet) {
 	f.allow("false")
+	rules := f.thief.ResourceV1().DeviceTaintRules()
+	f.denied("fence a device", func() error {
+		_, err := rules.Create(t.Context(), fence("gpuhealthd-z-gpu-0", own), metav1.CreateOptions{})
+		return err
+	})
+	_, err := f.admin.ResourceV1().DeviceTaintRules().Create(t.Context(), fence("gpuhealthd-z-gpu-0", own), metav1.CreateOptions{})
+	f.must(err)
+	f.must(rules.Delete(t.Context(), "gpuhealthd-z-gpu-0", metav1.DeleteOptions{}))
 	for name, patch := range map[string]string{"cordon": cordon, "taint": taint, "pause an operand": pause, "keep from autoscalers": keep} {
 		f.denied(name, func() error { return f.patchNode(f.thief, own, patch, "") })
 	}
@@ -79,6 +87,7 @@ func takeBack(_ *testing.T, f *fleet) {
 		f.must(f.patchNode(f.admin, own, patch, ""))
 	}
 	f.must(f.patchNode(f.thief, own, label, ""))
+	f.must(f.patchNode(f.thief, own, strings.Replace(taint, "xid-79", "xid-95", 1), "")) // one that stands tells of another fault
 	f.must(f.patchNode(f.thief, own, condition, "status"))
 	for _, patch := range []string{uncordon, noTaint, restore, noKeep} {
 		f.must(f.patchNode(f.thief, own, patch, ""))

@@ -43,8 +43,10 @@ type episode struct {
 	Root *episodeRef
 	// Memory collects the reports of a memory incident, as bits.
 	Memory uint16
-	// Instance is the MIG GPU instance, or xidparse.Absent.
+	// Instance is the MIG GPU instance, or xidparse.Absent; Spread says that it was
+	// another before.
 	Instance int
+	Spread   bool `json:",omitempty"`
 	// Links counts XID 74, and NVLink 5 errors that ask for a reset, by link; -1 is
 	// no link by name. Triage is the strongest triage so far.
 	Links  map[int]int

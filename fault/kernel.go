@@ -55,6 +55,7 @@ func (j *Judge) fault(now time.Time, o Observation, c Class) {
 	e.Asked = j.asks(ev.PCI)
 	e.Confirmed = e.Confirmed || !o.Backlog || j.confirms(e)
 	if ev.GPUInstance != xidparse.Absent {
+		e.Spread = e.Spread || e.Instance != xidparse.Absent && e.Instance != ev.GPUInstance
 		e.Instance = ev.GPUInstance
 	}
 	e.remember(memoryReport(ev))

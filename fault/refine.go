@@ -154,6 +154,9 @@ func refineMemory(e *episode, v *Verdict) []string {
 		if e.Instance != xidparse.Absent {
 			v.Radius = MIG
 		}
+		if instance := e.Instance; instance != xidparse.Absent && !e.Spread {
+			v.Instance = &instance
+		}
 		if e.asksReset() {
 			v.Action, v.Radius, v.Drain, v.Diag = Reset, GPU, DrainWhenIdle, 2
 			return []string{"the line asks for a reset"}

@@ -20,7 +20,10 @@ type Verdict struct {
 	// names.
 	Workloads []Workload `json:"workloads,omitempty"`
 	Radius    Radius     `json:"radius"`
-	Action    Action     `json:"action"`
+	// Instance is the MIG GPU instance that the fault keeps to, of its one GPU; nil
+	// for none. What is done about it may reach further.
+	Instance *int   `json:"instance,omitempty"`
+	Action   Action `json:"action"`
 	// Diag is the DCGM diagnostics level that belongs to the action: 0, 2 or 3.
 	Diag int `json:"diag"`
 	// Hard faults have made the GPU useless already; they are contained at once.
@@ -50,6 +53,7 @@ func (v Verdict) Acts() bool { return v.Action.Cordons() }
 func (v Verdict) same(w Verdict) bool {
 	return v.ID == w.ID && v.Class == w.Class && v.Radius == w.Radius && v.Action == w.Action &&
 		v.Diag == w.Diag && v.Hard == w.Hard && v.Drain == w.Drain && v.Later == w.Later &&
+		(v.Instance == nil) == (w.Instance == nil) && (v.Instance == nil || *v.Instance == *w.Instance) &&
 		v.Root == w.Root && v.Reason == w.Reason && v.Closed == w.Closed &&
 		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Victims, w.Victims) && slices.Equal(v.Workloads, w.Workloads)
 }

@@ -7,9 +7,11 @@ import "time"
 // all other repairs, a reset is short, a drain may take its time.
 func (p *Plan) decide(now time.Time) {
 	p.adapt(now)
+	p.observe(now)
 	p.relent(now)
 	p.askAnew(now)
 	defer p.noteHolds(now)
+	defer p.fence(now)
 	if !p.policy.Repairs() {
 		p.stand(now)
 		p.consider(now)

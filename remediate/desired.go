@@ -3,6 +3,7 @@ package remediate
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
@@ -19,7 +20,7 @@ func (p *Plan) ofNode() []*Incident {
 
 // Desired gives all that the Node object shall say now.
 func (p *Plan) Desired() Desired {
-	if !p.met && !p.holding() {
+	if !p.met && !slices.ContainsFunc(p.state.Open, p.takes) {
 		return Desired{Look: true}
 	}
 	d := Desired{State: Healthy, GPU: p.gpuCondition(), NVLink: p.nvlinkCondition(),
@@ -30,6 +31,7 @@ func (p *Plan) Desired() Desired {
 		}
 		if d.Fault == "" && !i.Released {
 			d.Fault, d.Radius = string(i.Verdict.Class), i.Verdict.Radius.String()
+			d.Since = i.Verdict.Opened.UTC().Format(time.RFC3339)
 		}
 		if i.holds() && !i.Contained {
 			d.Unseen = append(d.Unseen, i.Verdict.ID)
@@ -39,6 +41,9 @@ func (p *Plan) Desired() Desired {
 			d.Note = note(i)
 			d.Note.Leave = p.state.Leave != nil
 		}
+	}
+	if d.Note != nil && p.state.Fencing.Lifted {
+		d.Note.Fence, d.State = FenceDevice, Suspect // the node serves
 	}
 	d.Diag, d.DiagAt = p.diagnosed()
 	d.Diagnosing = p.diagnosing()

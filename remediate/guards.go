@@ -172,7 +172,7 @@ func (p *Plan) seeLeave(now time.Time, o Observed) {
 		return
 	}
 	i := p.find(o.Note.ID)
-	if i != nil && !i.Claimed && !i.Released && o.Unschedulable && o.Tainted {
+	if i != nil && !i.Claimed && !i.Released && (o.closed() || o.Note.Fence == FenceDevice) {
 		i.Claimed = true
 		i.mark(now, StepCordon, Pending)
 	}
@@ -231,7 +231,7 @@ func (p *Plan) returns(now time.Time, i *Incident) bool {
 
 // passes says whether the group has let an action pass, and asks for it if not.
 func (p *Plan) passes(now time.Time, i *Incident, action guard.Action) bool {
-	granted, holds := p.request(now, guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.holding(), Since: i.Verdict.Opened})
+	granted, holds := p.request(now, guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.holding() && !p.state.Fencing.Lifted, Since: i.Verdict.Opened})
 	if len(holds) > 0 {
 		p.hold(i, action, holds)
 	}

@@ -83,6 +83,8 @@ type Incident struct {
 	Contained bool `json:"contained"`
 	// Released: an administrator put the node back, and that stands.
 	Released bool `json:"released"`
+	// Kept: the mode is observe by now, and the node stays as it was.
+	Kept bool `json:"kept,omitempty"`
 	// Adopted: the Node's mark told of it, and nothing else.
 	Adopted bool   `json:"adopted,omitempty"`
 	Steps   []Step `json:"steps,omitempty"`

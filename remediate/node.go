@@ -20,6 +20,8 @@ const (
 	AskAnnotation   = Prefix + "diag-request"
 	TaintQuarantine = Prefix + "quarantine"
 	NoteAnnotation  = Prefix + "incident"
+	// SinceAnnotation is when the fault of LabelFault was seen first, in RFC 3339.
+	SinceAnnotation = Prefix + "fault-since"
 	// SummaryAnnotation is what the node tells its NVLink domain of its links.
 	SummaryAnnotation = Prefix + "nvlink"
 	ConditionGPU      = "GPUHealthy"
@@ -66,6 +68,9 @@ type Note struct {
 	// Leave: the node is out of service, or repaired, by its group's leave, and
 	// counts against the budget.
 	Leave bool `json:"leave,omitempty"`
+	// Fence is FenceDevice while the GPUs alone are kept from new work: a cordon that
+	// then stands is somebody else's.
+	Fence string `json:"fence,omitempty"`
 }
 
 // Condition is one node condition of ours.
@@ -86,6 +91,8 @@ type Desired struct {
 	// Fault and Radius are empty when there is nothing to say.
 	Fault  string `json:"fault,omitempty"`
 	Radius string `json:"radius,omitempty"`
+	// Since is when that fault was seen first, in RFC 3339.
+	Since string `json:"since,omitempty"`
 	// GPUsHealthy is a count; nil while it is not known.
 	GPUsHealthy *int `json:"gpusHealthy,omitempty"`
 	// Domain is the hash of an NVL72 domain and clique; empty elsewhere.
@@ -147,26 +154,26 @@ type Offered struct {
 	Allocatable int64 `json:"allocatable"`
 }
 
+// closed says whether the Node shows cordon, taint and mark.
+func (o Observed) closed() bool { return o.Unschedulable && o.Note != nil && o.Tainted }
+
+// ours says whether a cordon that stands under this mark is the agent's.
+func (n *Note) ours() bool { return n != nil && n.Owner == OwnerAgent && n.Fence == "" }
+
 // Claim decides what a write may do to the cordon, given what the Node says
 // now. It is the one place where ownership is settled.
 func Claim(want Desired, have Observed) (cordon bool, owner Owner, released bool) {
-	if !want.Quarantine || want.Note == nil {
-		ours := have.Note != nil && have.Note.Owner == OwnerAgent
-		return have.Unschedulable && !ours, "", false
-	}
-	if have.Note == nil {
-		if have.Unschedulable {
-			return true, OwnerAdministrator, false
-		}
+	switch {
+	case !want.Quarantine || want.Note == nil:
+		return have.Unschedulable && !have.Note.ours(), "", false
+	case have.Note != nil && have.Note.Fence == "" && !have.Unschedulable && have.Note.ID == want.Note.ID:
+		return false, have.Note.Owner, true
+	case want.Note.Fence != "" && (!have.Unschedulable || have.Note.ours()):
+		return false, OwnerAgent, false
+	case !have.Unschedulable || have.Note.ours():
 		return true, OwnerAgent, false
 	}
-	if !have.Unschedulable {
-		if have.Note.ID == want.Note.ID {
-			return false, have.Note.Owner, true
-		}
-		return true, OwnerAgent, false
-	}
-	return true, have.Note.Owner, false
+	return true, OwnerAdministrator, false
 }
 
 // Event is one thing to tell in the API's events, once.

@@ -66,6 +66,10 @@ type Plan struct {
 	// booted says that the running boot is known since the start.
 	booted bool
 	gate   gate
+	// fences are the devices that shall be fenced by themselves. plugged says that a
+	// device plugin gives GPUs out, which knows nothing of that.
+	fences  []Fence
+	plugged bool
 }
 
 // request names a step that others are asked for.
@@ -113,8 +117,9 @@ type state struct {
 	Rotation []string `json:"rotation,omitempty"`
 	// Leave is the group's, nil where none was given; Acts are what the guards'
 	// rates count.
-	Leave *Leave      `json:"leave,omitempty"`
-	Acts  []guard.Act `json:"acts,omitempty"`
+	Leave   *Leave      `json:"leave,omitempty"`
+	Acts    []guard.Act `json:"acts,omitempty"`
+	Fencing fencing     `json:"fencing,omitzero"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -343,14 +348,15 @@ func (p *Plan) Node(now time.Time, o Observed) {
 	if p.state.UID != o.UID || p.state.Closed && !o.Unschedulable {
 		p.state.Emptied = emptied{} // pods may have come
 	}
-	p.state.UID, p.state.Closed = o.UID, o.Unschedulable
+	p.state.UID, p.state.Closed, p.plugged = o.UID, o.Unschedulable, o.Offered.Capacity > 0
+	fenced := o.Note != nil && o.Note.Fence == FenceDevice
 	for _, i := range slices.Clone(p.state.Open) {
 		if !i.holds() {
 			continue
 		}
 		marked := o.Note != nil && o.Note.ID == i.Verdict.ID
 		switch {
-		case o.Unschedulable && o.Note != nil && o.Tainted:
+		case o.closed(), fenced && p.narrow(now, i) && p.stands(now, i):
 			if !i.Contained {
 				i.Contained, i.Seen = true, now
 			}
@@ -358,8 +364,10 @@ func (p *Plan) Node(now time.Time, o Observed) {
 				s.Status, s.Since = Done, now
 				p.tell(now, i.Verdict, "Warning", "NodeQuarantined", quarantineText(i.Verdict, o.Note.Owner))
 			}
+		case fenced:
+			i.Contained = false // its cordon is on its way
 		case !o.Unschedulable && (i.Contained || marked):
-			p.release(now, i)
+			p.release(now, i, "the node was uncordoned by hand")
 		}
 	}
 	p.decide(now)
@@ -373,15 +381,15 @@ func (p *Plan) unsee(now time.Time) {
 	}
 }
 
-// release lets an administrator's uncordon stand for this incident.
-func (p *Plan) release(now time.Time, i *Incident) {
+// release lets what an administrator did, which how says, stand for this incident.
+func (p *Plan) release(now time.Time, i *Incident, how string) {
 	i.Released, i.State = true, Suspect
 	i.withdraw(now)
 	if i.Over != nil {
 		i.Verdict, i.Over, i.Failing = *i.Over, nil, false
 	}
 	p.tell(now, i.Verdict, "Warning", "ClaimEnded",
-		fmt.Sprintf("the node was uncordoned by hand: %s is no longer acted on under this incident", i.Verdict.Class))
+		fmt.Sprintf("%s: %s is no longer acted on under this incident", how, i.Verdict.Class))
 	p.overruled = append(p.overruled, i.Verdict.ID)
 	if i.Verdict.Closed || i.Verdict.Root != "" || i.Adopted {
 		p.end(now, i)

@@ -81,6 +81,8 @@ type Policy struct {
 	Guards *guard.Rules
 	// Probation is how long a node stays out of service once its fault is over.
 	Probation time.Duration
+	// Fence has a GPU fenced by itself where that is enough, and the cluster can.
+	Fence bool
 	// KeepFromAutoscaler has autoscalers told to let a node be that is out of
 	// service.
 	KeepFromAutoscaler bool

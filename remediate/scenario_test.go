@@ -26,11 +26,13 @@ import (
 //	+2s admin cordon|uncordon|recreate|strip   somebody changes the Node
 //	+9s tick                           time passes
 //	+9s restart                        the agent is restarted from its snapshot
+//	+9s then MODE                      the same, in another mode
 //	+9s forget                         the agent is restarted without one
 //	+9s offline|online                 the API server goes away, comes back
 //
 // An address may have a UUID: 0000:3b:00@GPU-1. Mode repair has words of its own:
-// see scenario_repair_test.go; and so have the guards: scenario_guard_test.go.
+// see scenario_repair_test.go; and so have the guards and fences: scenario_guard_test.go
+// and scenario_fence_test.go.
 //
 // After the lines of one moment the plan is written down, unless the store is
 // broken, and the Node is brought to what is desired, as the agent does.
@@ -76,8 +78,9 @@ type stage struct {
 	repair []string
 	// answered is the answer that was last printed.
 	answered string
-	// guards is what was last printed of the guards.
+	// guards is what was last printed of the guards, fenced of the fences.
 	guards []string
+	fenced string
 	out    strings.Builder
 }
 
@@ -137,7 +140,10 @@ func (s *stage) do(n int, word string, args []string) {
 		sources := s.plan.sources
 		s.plan = NewPlan(s.policy)
 		s.plan.Sources(s.now, sources)
-	case "restart":
+	case "restart", "then":
+		if word == "then" {
+			s.policy.Mode = Mode(args[0])
+		}
 		data, err := s.plan.Snapshot()
 		if err != nil {
 			s.t.Fatal(err)
@@ -148,7 +154,7 @@ func (s *stage) do(n int, word string, args []string) {
 		}
 		s.plan.Sources(s.now, sources)
 	default:
-		if !s.doGuards(word, args) {
+		if !s.doGuards(word, args) && !s.doFences(word, args) {
 			s.doRepair(n, word, args)
 		}
 	}
@@ -272,6 +278,9 @@ func (s *stage) sync() {
 	}
 	if n := s.node.Note; n != nil {
 		line += fmt.Sprintf(" mark=%s/%s/%s", n.ID, n.Step, n.Owner)
+		if n.Fence != "" {
+			line += "/" + n.Fence
+		}
 	}
 	for _, i := range s.plan.Incidents() {
 		for _, step := range i.Steps {
@@ -290,4 +299,5 @@ func (s *stage) sync() {
 	s.tellAnswer()
 	s.tellRepair()
 	s.tellGuards()
+	s.tellFences()
 }

@@ -30,9 +30,9 @@ func Settle(want Desired, have Observed) Observed {
 		note := *want.Note
 		note.Owner = owner
 		next.Note = &note
-		next.Tainted = want.Quarantine
+		next.Tainted = want.Quarantine && note.Fence == ""
 	}
-	kept, ours := keep(want.Keep && next.Tainted, have)
+	kept, ours := keep(want.Keep && want.Quarantine && !released && next.Note != nil, have)
 	next.Kept = kept
 	if next.Note != nil && !slices.Equal(next.Note.Kept, ours) {
 		note := *next.Note
@@ -57,4 +57,16 @@ func (d Desired) Labels() map[string]string {
 	}
 	maps.DeleteFunc(labels, func(_, value string) bool { return value == "" })
 	return labels
+}
+
+// Annotations returns what the Node says beside its labels and its mark; one without a
+// value is not there.
+func (d Desired) Annotations() map[string]string {
+	notes := map[string]string{
+		SinceAnnotation:   d.Since,
+		SummaryAnnotation: d.Summary,
+		DiagAnnotation:    d.DiagAt,
+	}
+	maps.DeleteFunc(notes, func(_, value string) bool { return value == "" })
+	return notes
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/dra"
 	"github.com/gpuhealthd/gpuhealthd/remediate/execact"
 	"github.com/gpuhealthd/gpuhealthd/remediate/kube"
 	"github.com/gpuhealthd/gpuhealthd/remediate/logact"
@@ -43,6 +45,13 @@ func actuate(opts *agent.Options, cfg config.Config) (api *rest.Config, err erro
 	}
 	opts.Actuator, opts.Watcher = node, node
 	opts.Judge.Correlate = fault.DefaultCorrelate
-	opts.Neighbours, err = kube.NewDomain(o)
-	return api, err
+	if opts.Neighbours, err = kube.NewDomain(o); err != nil {
+		return nil, err
+	}
+	custom, err := apiserver.NewCustom(api, opts.Metrics.Request)
+	if err != nil {
+		return nil, err
+	}
+	opts.Fencer, opts.FenceDelay = dra.New(opts.Name, custom), time.Duration(cfg.Kubernetes.StartJitter)
+	return api, nil
 }

@@ -38,3 +38,14 @@ func loadText(l guard.Load) string {
 func heldText(s agent.Status, h remediate.HeldAction) string {
 	return replay.Printable(fmt.Sprintf("%s by the guard %s, %s: %s; until %s", h.Action, h.Guard, ago(s.At, h.Since), h.Why, h.Hold.Until))
 }
+
+// fenceLines says which devices are fenced by themselves, and how.
+func fenceLines(out io.Writer, s agent.Status) {
+	for _, f := range s.Fences {
+		text := "shall be fenced by itself; the node is cordoned meanwhile"
+		if len(f.Rules) > 0 {
+			text = fmt.Sprintf("the device alone is fenced, %s: %s", ago(s.At, f.Since), strings.Join(f.Rules, ", "))
+		}
+		fmt.Fprintf(out, "Fence     %s\n", replay.Printable(f.Key()+": "+text))
+	}
+}

@@ -55,7 +55,7 @@ func replicaTable(out io.Writer, s agent.Status) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", replay.Printable(r.Replica.Name), replay.Printable(r.Model), r.State, told(r.Value, "%.2f"),
 			strings.Join(parts, ", "), told(r.Latency.FirstToken, "%.3fs"), told(r.Latency.PerToken, "%.3fs"))
 	}
-	table.Flush()
+	_ = table.Flush() // the writer behind it keeps its error
 }
 
 // told writes a number, or that nobody knows it.

@@ -46,6 +46,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	}
 	servingLines(out, s, style)
 	groupLines(out, s, style)
+	fenceLines(out, s)
 	gpuTable(out, s)
 	replicaTable(out, s)
 	for _, r := range s.Diagnoses {

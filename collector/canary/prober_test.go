@@ -173,7 +173,7 @@ func TestPrompts(t *testing.T) {
 		if words < 385 || words > 1540 { // 500 to 2,000 tokens, at 1.3 a word
 			t.Errorf("prompt %d has %d words", n, words)
 		}
-		if prompt(n) != prompt(n) || strings.HasPrefix(prompt(n+1), prompt(n)[:12]) {
+		if again := prompt(n); again != prompt(n) || strings.HasPrefix(prompt(n+1), prompt(n)[:12]) {
 			t.Errorf("prompt %d is not its own", n)
 		}
 	}

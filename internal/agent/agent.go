@@ -73,6 +73,10 @@ type Options struct {
 	Occupant Occupant
 	// Group is asked for leave; nil where there is none to ask.
 	Group Group
+	// Fencer fences devices by themselves; nil where nobody can. FenceDelay bounds the
+	// random time after which it is first asked where no fence is wanted.
+	Fencer     Fencer
+	FenceDelay time.Duration
 	// CapacityOff is why no guard looks at the load; empty where one does.
 	CapacityOff string
 	// Reset says how far a reset reaches.
@@ -108,6 +112,7 @@ type Agent struct {
 	guard  *guardian
 	// work and imex are the looks at what works on the GPUs and at IMEX.
 	work, imex *rounds
+	fencer     *fencer
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -128,7 +133,7 @@ func New(opts Options) (*Agent, error) {
 	a.apply, a.tell = newApplier(opts, c), newTeller(opts, c)
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	a.listen = newListener(opts, c)
-	a.guard = newGuardian(opts, c)
+	a.guard, a.fencer = newGuardian(opts, c), newFencer(opts, c)
 	a.work, a.imex = newRounds(c, workEvery, workLimit, a.works), newRounds(c, imexEvery, imexLimit, a.lends)
 	c.hearing = a.hearing
 	c.publish = func(w wishes) {
@@ -140,6 +145,7 @@ func New(opts Options) (*Agent, error) {
 		a.guard.want(w.asks, w.leave, w.turn)
 		a.work.want(w.racked && opts.Workloads != nil)
 		a.imex.want(w.lends && opts.IMEX != nil)
+		a.fencer.wants(w.fences, w.fencesKnown)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -188,6 +194,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.imex.run(ctx) })
 	if a.opts.Group != nil {
 		wg.Go(func() { a.guard.run(ctx) })
+	}
+	if a.opts.Fencer != nil {
+		wg.Go(func() { a.fencer.run(ctx) })
 	}
 	if w := a.core.witness; w != nil {
 		wg.Go(func() { w.keep.run(ctx) })

@@ -76,6 +76,9 @@ type wishes struct {
 	asks  []guard.Ask
 	// leave is the group's, turn that for a diagnosis by the clock.
 	leave, turn *remediate.Leave
+	// fences are the devices to be fenced, once that is known.
+	fences      []remediate.Fence
+	fencesKnown bool
 }
 
 // core owns the judge and the plan.
@@ -262,6 +265,8 @@ func (c *core) take(now time.Time, m message) {
 		defer close(m.taken) // once what follows from it is published
 		c.survey = &m.survey
 		c.plan.Replied(now, m.answer)
+	case fenced:
+		c.plan.Fenced(now, m.all)
 	case undone:
 		c.plan.Undone(now, m.deed)
 	case wanted:
@@ -343,6 +348,7 @@ func (c *core) settle(now time.Time) {
 		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
 			asks: c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn()}
 		w.watches, w.since = c.plan.Watches(now)
+		w.fences, w.fencesKnown = c.fences()
 		c.publish(w)
 	}
 	c.witness.settle(now, c.shown.Load(), c.plan.Outbox())

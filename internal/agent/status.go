@@ -49,6 +49,8 @@ type Status struct {
 	// Group is what was seen of the node's group when it was asked last; nil where it
 	// was not.
 	Group *fleet.Survey `json:"group,omitempty"`
+	// Fences are the devices that are fenced by themselves, or shall be.
+	Fences []remediate.Fence `json:"fences,omitempty"`
 	// Capacity is why no guard looks at the load; empty where one does.
 	Capacity string `json:"capacity,omitempty"`
 	// Waiting counts the events that have not been told yet.
@@ -116,6 +118,7 @@ func (c *core) show() {
 	if c.opts.Replicas != nil {
 		s.Serving = c.serving
 	}
+	s.Fences, _ = c.plan.Fences()
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()

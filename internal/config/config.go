@@ -119,6 +119,8 @@ type Contain struct {
 	CleanPolls int `yaml:"cleanPolls"`
 	// Probation is how long the node then still stays out of service.
 	Probation Duration `yaml:"probation"`
+	// Fence is what keeps new work off one GPU: auto or node.
+	Fence Fence `yaml:"fence"`
 	// RackSwitch is what a tray does for a switch of its rack: hold or cordon.
 	RackSwitch RackSwitch `yaml:"rackSwitch"`
 }
@@ -187,7 +189,7 @@ func Default() Config {
 		IMEX:       defaultIMEX(),
 		NVML:       NVML{Enabled: true, Period: Duration(5 * time.Second), SlowPeriod: Duration(time.Minute), Deadline: Duration(3 * time.Second), Grace: Duration(2 * time.Minute), Slowdown: Duration(fault.DefaultSlowdown), BusPath: pci.Root, LibraryPaths: driverRoots(), LinkSwitches: LinkNames{}, LinkTrend: defaultLinkTrend()},
 		DCGM:       DCGM{Address: "localhost:5555", Period: Duration(10 * time.Second), Deadline: Duration(5 * time.Second)},
-		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), RackSwitch: RackHold},
+		Contain:    Contain{CleanPolls: 12, Probation: Duration(10 * time.Minute), Fence: FenceAuto, RackSwitch: RackHold},
 		Repair:     defaultRepair(),
 		Serving:    defaultServing(),
 		Guards:     defaultGuards(),

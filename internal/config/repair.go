@@ -114,6 +114,7 @@ func (c Config) Policy() remediate.Policy {
 	p, r := remediate.DefaultRepair(), c.Repair
 	p.Mode, p.Probation = c.Mode, time.Duration(c.Contain.Probation)
 	p.Modes, p.Guards = c.modes(), c.rules()
+	p.Fence = c.Contain.Fence == FenceAuto && c.Actuator == ActuatorKubernetes
 	p.KeepFromAutoscaler = c.Kubernetes.KeepFromAutoscaler
 	p.Settle, p.Memory = time.Duration(r.Settle), time.Duration(r.Memory)
 	p.Unreachable, p.Remind = time.Duration(r.Unreachable), time.Duration(r.Remind)

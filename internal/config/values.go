@@ -61,6 +61,27 @@ func (l Level) MarshalYAML() (any, error) {
 		slog.LevelWarn: "warn", slog.LevelError: "error"}[slog.Level(l)], nil
 }
 
+// Fence is what keeps new work off a GPU that alone is at fault.
+type Fence string
+
+// What may.
+const (
+	// FenceAuto is a taint of the device, where GPUs are given out by DRA and the
+	// device is listed; else the cordon.
+	FenceAuto Fence = "auto"
+	// FenceNode is the cordon, in any case.
+	FenceNode Fence = "node"
+)
+
+// UnmarshalYAML reads auto or node.
+func (f *Fence) UnmarshalYAML(n *yaml.Node) error {
+	switch *f = Fence(n.Value); *f {
+	case FenceAuto, FenceNode:
+		return nil
+	}
+	return fmt.Errorf("%q is not auto or node", n.Value)
+}
+
 // RackSwitch is what a tray does for a switch of its rack.
 type RackSwitch string
 

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,8 @@ const Unanswered = "unanswered"
 
 // Observe hears of every request on the wire, retries included, from any
 // goroutine. The verb is get, list, watch, patch, create, update or delete; the resource
-// nodes, nodes/status, pods, pods/eviction, events, leases or, for every other one, other;
+// nodes, nodes/status, pods, pods/eviction, events, leases, resourceslices, devicetaintrules
+// or, for every other one, other;
 // the code an HTTP status or Unanswered. A watch is heard of when it is answered, not when it ends.
 type Observe func(verb, resource, code string, took time.Duration)
 
@@ -35,13 +37,16 @@ func (o observer) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
+// resources are those that are told by name.
+var resources = []string{"nodes", "pods", "events", "leases", "resourceslices", "devicetaintrules"}
+
 // describe names a request in the terms of the API's authorization.
 func describe(request *http.Request) (verb, resource string) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	resource = "other"
 	named := true
 	for i, part := range parts {
-		if part != "nodes" && part != "pods" && part != "events" && part != "leases" {
+		if !slices.Contains(resources, part) {
 			continue
 		}
 		resource = part

@@ -73,7 +73,7 @@ func ParseContract(text []byte) (c Contract, err error) {
 		{"perNode", !(c.PerNode > 0) || math.IsInf(c.PerNode, 0), fmt.Sprintf("%v is not above zero", c.PerNode)},
 		{"gpus", c.GPUs < 0, fmt.Sprintf("%d is negative", c.GPUs)},
 		{"maxLoad", !(c.MaxLoad > 0 && c.MaxLoad <= 100), fmt.Sprintf("%v is not a percentage above zero", c.MaxLoad)},
-		{"minimum", !(c.Minimum >= 0), fmt.Sprintf("%v is negative", c.Minimum)},
+		{"minimum", !(c.Minimum >= 0) || math.IsInf(c.Minimum, 0), fmt.Sprintf("%v is not a number from 0 on", c.Minimum)},
 		{"demand", c.Demand == "", "empty"},
 		{"objective", c.Objective < 0, fmt.Sprintf("%s is negative", c.Objective)},
 		{"objective", c.Objective > 0 && c.QueueAge == "", "given, and queueAge is empty"},

@@ -23,7 +23,8 @@ func TestAContractIsReadStrictly(t *testing.T) {
 		"perNode: 1\ndemand: x\nperNodes: 2":        "field perNodes not found",
 		"perNode: 1\ndemand: x\ngroup: 'a in b'":    "group: \"a in b\" is not a label selector",
 		"perNode: 1\ndemand: x\nshed: [{class: a}]": "shed[0]: want class and demand",
-		"perNode: 1\ndemand: x\nminimum: -1":        "minimum: -1 is negative",
+		"perNode: 1\ndemand: x\nminimum: -1":        "minimum: -1 is not a number from 0 on",
+		"perNode: 1\ndemand: x\nminimum: .inf":      "minimum: +Inf is not a number from 0 on",
 		"perNode: 1\ndemand: x\nobjective: 2":       "cannot unmarshal",
 	} {
 		_, err := ParseContract([]byte(text))
@@ -46,6 +47,15 @@ func TestAPrometheusAnswer(t *testing.T) {
 		v, err := numberIn("200 OK", []byte(body))
 		if got := fmt.Sprint(v, err); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
+// What cannot be an age or a demand is not known.
+func TestAnAge(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "0s", 1.5: "1.5s", -1: "-1 s is no age", 1e300: "1e+300 s is no age"} {
+		if got, err := age(seconds); fmt.Sprint(got) != want && (err == nil || err.Error() != want) {
+			t.Errorf("%v: %v, %v", seconds, got, err)
 		}
 	}
 }

@@ -32,13 +32,13 @@ const (
 )
 
 // TestTwoHundredAgentsOnOneBudget: every agent has its own plan, its own client and
-// a token that is bound to its Node. The API server answers 429, 409 and 500, loses
+// a token that is bound to its Node, under the rights and the policies of deploy/. The API server answers 429, 409 and 500, loses
 // requests and answers, and is cut off from some for a while. The budget is held at
 // every single version of the Nodes, all hard faults are contained, and in the end
 // everybody serves.
 func TestTwoHundredAgentsOnOneBudget(t *testing.T) {
 	cluster := kubetest.Start(t)
-	key := account(t, cluster, "herd")
+	key := deployed(t, cluster)
 	w := newWeather(t, cluster.Admin())
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -172,7 +172,7 @@ func newBeast(t *testing.T, w *weather, config tokened, name string) *beast {
 	p.Guards, p.Probation = &rules, 200*time.Millisecond
 	p.Drain.Mode, p.Reset.Mode = remediate.MeansPods, remediate.MeansCommand
 	b := &beast{name: name, node: node, plan: remediate.NewPlan(p), deeds: map[string]bool{}, rng: rand.New(rand.NewPCG(1, uint64(len(name))+uint64(name[5])<<16+uint64(name[6])<<8+uint64(name[7])))}
-	b.fleet = newAsker(t, w.behind(config, name), name, func(o *Options) { o.Rules, o.Label = rules, "" }).Fleet
+	b.fleet = newAsker(t, w.behind(config, name), name, func(o *Options) { o.Rules, o.Label, o.Namespace = rules, "", "gpuhealthd" }).Fleet
 	b.fleet.times = times{lease: 6 * time.Second, leave: 2 * time.Second, write: 2 * time.Second, survey: 3 * time.Second}
 	b.fleet.lease.time = b.fleet.times.lease
 	now := time.Now()

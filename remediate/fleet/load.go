@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -57,12 +58,17 @@ func (f *Fleet) measure(ctx context.Context, c Contract, l *guard.Load) (err err
 	if l.Demand, err = ask.value(ctx, c.Demand); err != nil {
 		return err
 	}
+	if l.Demand < 0 {
+		return fmt.Errorf("demand, %.120q: %v is negative", c.Demand, l.Demand)
+	}
 	if c.QueueAge != "" {
 		seconds, err := ask.value(ctx, c.QueueAge)
 		if err != nil {
 			return err
 		}
-		l.QueueAge = time.Duration(seconds * float64(time.Second))
+		if l.QueueAge, err = age(seconds); err != nil {
+			return fmt.Errorf("queueAge, %.120q: %w", c.QueueAge, err)
+		}
 	}
 	for _, s := range c.Shed {
 		demand, err := ask.value(ctx, s.Demand)
@@ -72,6 +78,17 @@ func (f *Fleet) measure(ctx context.Context, c Contract, l *guard.Load) (err err
 		l.Shed = append(l.Shed, guard.Class{Name: s.Class, Demand: demand})
 	}
 	return nil
+}
+
+// longest is more than anything waits: a hundred years, in seconds.
+const longest = 100 * 365 * 24 * 60 * 60
+
+// age is a time in seconds, as a server says it.
+func age(seconds float64) (time.Duration, error) {
+	if seconds < 0 || seconds > longest {
+		return 0, fmt.Errorf("%v s is no age", seconds)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
 }
 
 // serving gives how much of a node serves: nothing of one that is out, and of

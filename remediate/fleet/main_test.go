@@ -1,7 +1,10 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +99,8 @@ func label(t *testing.T, cluster *kubetest.Cluster, node string, labels map[stri
 	for key, value := range labels {
 		pairs = append(pairs, fmt.Sprintf("%q:%q", key, value))
 	}
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%s},"annotations":{%q:%s}}}`, strings.Join(pairs, ","), remediate.NoteAnnotation, note)
+	since := time.Now().UTC().Format(time.RFC3339)
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%s},"annotations":{%q:%s,%q:%q}}}`, strings.Join(pairs, ","), remediate.NoteAnnotation, note, remediate.SinceAnnotation, since)
 	_, err := kubernetes.NewForConfigOrDie(cluster.Admin()).CoreV1().Nodes().
 		Patch(t.Context(), node, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: apiserver.Manager})
 	if err != nil {
@@ -153,5 +157,29 @@ func account(t *testing.T, cluster *kubetest.Cluster, name string) types.Namespa
 	}
 	key := types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: name}
 	cluster.AwaitAllowed(t, key, authorizationv1.ResourceAttributes{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: "default"})
+	return key
+}
+
+// deployed is the agent's own account, with all that deploy/ has for it.
+func deployed(t *testing.T, cluster *kubetest.Cluster) types.NamespacedName {
+	t.Helper()
+	for _, name := range []string{"daemonset.yaml", "admission.yaml"} {
+		manifest, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Apply(t.Context(), manifest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := types.NamespacedName{Namespace: "gpuhealthd", Name: "gpuhealthd"}
+	cluster.AwaitAllowed(t, key, authorizationv1.ResourceAttributes{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: key.Namespace})
+	cluster.AwaitAllowed(t, key, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes"})
+	stranger := cluster.CreateNode(t, "stranger")
+	stray := kubernetes.NewForConfigOrDie(cluster.ServiceAccount(t, key, ""))
+	kubetest.AwaitForbidden(t, "a write by a token of no node", func(ctx context.Context) error {
+		_, err := stray.CoreV1().Nodes().Patch(ctx, stranger.Name, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
+		return err
+	})
 	return key
 }

@@ -35,7 +35,7 @@ func rota() guard.Rota { return guard.Rota{AtOnce: 2, PerRack: 1} }
 // everybody has a turn.
 func TestTwelveNodesTakeTurns(t *testing.T) {
 	cluster := kubetest.Start(t)
-	key := account(t, cluster, "rota")
+	key := deployed(t, cluster)
 	w := newWeather(t, cluster.Admin())
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

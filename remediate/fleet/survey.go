@@ -12,7 +12,6 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
-	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 )
 
@@ -123,10 +122,10 @@ func within(group, selector string) string {
 	return group + "," + selector
 }
 
-// selectors give the nodes that the asks are decided by: those that are out, and
-// those with a fault that comes with the same rollout.
+// selectors give the nodes that the asks are decided by: those that are out, all of
+// them or a device by leave, and those with a fault that comes with the same rollout.
 func selectors(asks []guard.Ask) []string {
-	all := []string{remediate.LabelState + " in (" + join(outStates) + ")"}
+	all := []string{remediate.LabelState + " in (" + join(append(slices.Clone(outStates), remediate.Suspect)) + ")"}
 	for _, a := range asks {
 		if family := guard.Family(a.Class); family != nil {
 			selector := remediate.LabelFault + " in (" + join(family) + ")"
@@ -162,13 +161,9 @@ func (f *Fleet) merge(peers []guard.Peer, found []metav1.PartialObjectMetadata) 
 
 // peer reads a Node.
 func peer(m *metav1.PartialObjectMetadata) guard.Peer {
-	p := guard.Peer{Node: m.Name, Fault: fault.Class(m.Labels[remediate.LabelFault]), Leave: leave(m),
-		Out: slices.Contains(outStates, remediate.NodeState(m.Labels[remediate.LabelState]))}
-	for _, w := range m.ManagedFields {
-		if w.Manager == apiserver.Manager && w.Subresource == "" && w.Time != nil {
-			p.Changed = w.Time.Time
-		}
-	}
+	p := guard.Peer{Node: m.Name, Fault: fault.Class(m.Labels[remediate.LabelFault]), Leave: leave(m)}
+	p.Out = p.Leave || slices.Contains(outStates, remediate.NodeState(m.Labels[remediate.LabelState]))
+	p.Since, _ = time.Parse(time.RFC3339, m.Annotations[remediate.SinceAnnotation]) // zero: nobody knows
 	return p
 }
 

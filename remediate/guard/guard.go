@@ -100,8 +100,9 @@ type Peer struct {
 	Out bool
 	// Leave: its mark says that it is out, or repaired, by the group's leave.
 	Leave bool
-	// Changed is when its agent wrote labels last; zero where that is not known.
-	Changed time.Time
+	// Since is when its fault was seen first, by its own clock; zero where that is not
+	// known.
+	Since time.Time
 }
 
 // Share is a number of nodes: at least so many, or a percentage of the group, in

@@ -20,7 +20,7 @@ func group(n int, peers ...string) Facts {
 		var class string
 		var minutes int
 		if _, err := fmt.Sscanf(text, "%s %d", &class, &minutes); err == nil {
-			p.Fault, p.Changed = fault.Class(class), noon.Add(-time.Duration(minutes)*time.Minute)
+			p.Fault, p.Since = fault.Class(class), noon.Add(-time.Duration(minutes)*time.Minute)
 		}
 		f.Peers = append(f.Peers, p)
 	}

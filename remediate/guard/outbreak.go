@@ -44,10 +44,10 @@ func (r Rules) outbreak(f Facts, a Ask) *Hold {
 	for _, p := range f.Peers {
 		switch {
 		case !slices.Contains(family, p.Fault):
-		case p.Changed.IsZero():
+		case p.Since.IsZero():
 			onsets = append(onsets, a.Since)
-		case p.Changed.After(f.Cleared):
-			onsets = append(onsets, p.Changed)
+		case p.Since.After(f.Cleared):
+			onsets = append(onsets, p.Since)
 		}
 	}
 	least := r.Outbreak.Of(f.Nodes)

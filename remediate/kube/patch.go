@@ -54,19 +54,19 @@ func member(path, key string) string {
 type goal struct {
 	labels        map[string]string
 	note          string
-	summary       string
+	plain         map[string]string
 	kept          map[string]string
 	unschedulable bool
 	tainted       bool
 	taint         string
-	asks, diagAt  string
+	asks          string
 }
 
 // settle turns the wish into a goal for this Node, as it is now.
 func settle(have view, want remediate.Desired) (goal, error) {
 	next := remediate.Settle(want, have.observed())
-	g := goal{labels: want.Labels(), summary: want.Summary, kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault,
-		asks: next.Asks, diagAt: next.DiagAt}
+	g := goal{labels: want.Labels(), plain: want.Annotations(), kept: next.Kept, unschedulable: next.Unschedulable, tainted: next.Tainted, taint: want.Fault,
+		asks: next.Asks}
 	if next.Note == nil {
 		return g, nil
 	}
@@ -88,10 +88,10 @@ func settle(have view, want remediate.Desired) (goal, error) {
 func specPatch(have view, to goal) []operation {
 	steps := slices.Concat(
 		cordonSteps(have, to),
-		summarySteps(have, to),
+		plainSteps(have, to),
 		taintSteps(have, to),
 		labelSteps(have, to.labels),
-		diagSteps(have, to),
+		askSteps(have, to),
 	)
 	if len(steps) == 0 {
 		return nil
@@ -127,12 +127,7 @@ func cordonSteps(have view, to goal) []operation {
 	case have.unnoted:
 		all := map[string]string{remediate.NoteAnnotation: to.note}
 		maps.Copy(all, to.kept)
-		if to.summary != "" {
-			all[remediate.SummaryAnnotation] = to.summary
-		}
-		if to.diagAt != "" {
-			all[remediate.DiagAnnotation] = to.diagAt
-		}
+		maps.Copy(all, to.plain)
 		steps = append(steps, add(annotationsPath, all))
 	default:
 		steps = append(steps, add(mark, to.note))
@@ -148,18 +143,26 @@ func cordonSteps(have view, to goal) []operation {
 	return steps
 }
 
-// summarySteps change what the Node tells its NVLink domain.
-func summarySteps(have view, to goal) []operation {
-	path := member(annotationsPath, remediate.SummaryAnnotation)
+// plainSteps change our annotations beside the mark.
+func plainSteps(have view, to goal) (steps []operation) {
 	switch {
-	case have.summary == to.summary || have.unnoted && to.note != "":
-		return nil // it comes with the mark
+	case maps.Equal(have.plain, to.plain) || have.unnoted && to.note != "":
+		return nil // they come with the mark
 	case have.unnoted:
-		return []operation{test(annotationsPath, absent), add(annotationsPath, map[string]string{remediate.SummaryAnnotation: to.summary})}
-	case to.summary != "":
-		return []operation{add(path, to.summary)}
+		return []operation{test(annotationsPath, absent), add(annotationsPath, to.plain)}
 	}
-	return []operation{test(path, have.summary), remove(path)}
+	for _, key := range ourAnnotations() {
+		path := member(annotationsPath, key)
+		had, there := have.plain[key]
+		value, wanted := to.plain[key]
+		switch {
+		case wanted && value != had:
+			steps = append(steps, add(path, value))
+		case there && !wanted:
+			steps = append(steps, test(path, had), remove(path))
+		}
+	}
+	return steps
 }
 
 // keepSteps change the autoscalers' annotations, which never change without the
@@ -183,24 +186,14 @@ func keepSteps(have view, want map[string]string) []operation {
 	return steps
 }
 
-// diagSteps change the annotations of diagnoses: when the last one was, and the one
-// that asks for one, which goes as it was read or not at all.
-func diagSteps(have view, to goal) []operation {
-	var steps []operation
-	at, asks := member(annotationsPath, remediate.DiagAnnotation), member(annotationsPath, remediate.AskAnnotation)
-	switch {
-	case have.diagAt == to.diagAt || have.unnoted && to.note != "": // it came with the mark
-	case have.unnoted:
-		steps = append(steps, test(annotationsPath, absent), add(annotationsPath, map[string]string{remediate.DiagAnnotation: to.diagAt}))
-	case to.diagAt == "":
-		steps = append(steps, remove(at))
-	default:
-		steps = append(steps, add(at, to.diagAt))
+// askSteps remove the annotation that asks for a diagnosis, as it was read or not at
+// all.
+func askSteps(have view, to goal) []operation {
+	if have.asks == "" || to.asks != "" {
+		return nil
 	}
-	if have.asks != "" && to.asks == "" {
-		steps = append(steps, test(asks, have.asks), remove(asks))
-	}
-	return steps
+	asks := member(annotationsPath, remediate.AskAnnotation)
+	return []operation{test(asks, have.asks), remove(asks)}
 }
 
 // taintSteps change our taint alone. The list is atomic for every other kind

@@ -25,12 +25,12 @@ type view struct {
 	// note is the mark's text; noted says that there is one, empty or not.
 	note  string
 	noted bool
-	// summary is what the Node tells its NVLink domain.
-	summary string
+	// plain are our annotations beside the mark.
+	plain map[string]string
 	// kept are the autoscalers' annotations, whoever set them.
 	kept map[string]string
-	// asks and diagAt are the annotations of diagnoses.
-	asks, diagAt  string
+	// asks is the annotation that asks for a diagnosis.
+	asks          string
 	unschedulable bool
 	taints        []taint
 	conditions    map[string]condition
@@ -64,11 +64,17 @@ func ourLabels() []string {
 	}
 }
 
+// ourAnnotations are those beside the mark.
+func ourAnnotations() []string {
+	return []string{remediate.SinceAnnotation, remediate.SummaryAnnotation, remediate.DiagAnnotation}
+}
+
 func viewOf(node *corev1.Node) view {
 	v := view{
 		uid:           node.UID,
 		version:       node.ResourceVersion,
 		labels:        map[string]string{},
+		plain:         map[string]string{},
 		bare:          len(node.Labels) == 0,
 		unnoted:       len(node.Annotations) == 0,
 		unschedulable: node.Spec.Unschedulable,
@@ -78,8 +84,12 @@ func viewOf(node *corev1.Node) view {
 	v.offered.Capacity = count(node.Status.Capacity)
 	v.offered.Allocatable = count(node.Status.Allocatable)
 	v.note, v.noted = node.Annotations[remediate.NoteAnnotation]
-	v.summary = node.Annotations[remediate.SummaryAnnotation]
-	v.asks, v.diagAt = node.Annotations[remediate.AskAnnotation], node.Annotations[remediate.DiagAnnotation]
+	v.asks = node.Annotations[remediate.AskAnnotation]
+	for _, key := range ourAnnotations() {
+		if value, ok := node.Annotations[key]; ok {
+			v.plain[key] = value
+		}
+	}
 	for _, key := range remediate.KeepAnnotations() {
 		if value, ok := node.Annotations[key]; ok {
 			if v.kept == nil {
@@ -149,7 +159,7 @@ func (v view) observed() remediate.Observed {
 		Note:          v.mark(),
 		Kept:          v.kept,
 		Asks:          v.asks,
-		DiagAt:        v.diagAt,
+		DiagAt:        v.plain[remediate.DiagAnnotation],
 		Diagnosing:    v.labels[remediate.LabelDiagnosing],
 		Offered:       v.offered,
 		InHand:        v.inHand,
@@ -161,9 +171,9 @@ func (v view) observed() remediate.Observed {
 func (v view) same(other view) bool {
 	return v.uid == other.uid &&
 		v.note == other.note &&
-		v.summary == other.summary &&
+		maps.Equal(v.plain, other.plain) &&
 		maps.Equal(v.kept, other.kept) &&
-		v.asks == other.asks && v.diagAt == other.diagAt &&
+		v.asks == other.asks &&
 		v.unschedulable == other.unschedulable &&
 		v.offered == other.offered &&
 		v.inHand == other.inHand &&

@@ -45,10 +45,16 @@ func pci(gpu int) string { return fmt.Sprintf("fffe:%02x:00", 0x30+gpu) }
 
 func daemonLife(b *testing.B, cluster *kubetest.Cluster, life int) (took []time.Duration) {
 	b.Helper()
-	name := fmt.Sprintf("ours-%d", life)
+	return lifeWith(b, cluster, fmt.Sprintf("ours-%d", life), func(*daemontest.Daemon) {})
+}
+
+// lifeWith is a life of the daemon with another configuration.
+func lifeWith(b *testing.B, cluster *kubetest.Cluster, name string, change func(*daemontest.Daemon)) (took []time.Duration) {
+	b.Helper()
 	d := programs.New(b)
 	d.OnCluster(cluster, name, daemontest.Account())
 	onRealKernel(d)
+	change(d)
 	s := observe(b, cluster, name)
 	d.StartReady()
 	for gpu := range perLife {

@@ -18,6 +18,7 @@ type note struct {
 	Radius string    `json:"radius"`
 	Action string    `json:"action"`
 	Step   string    `json:"step"`
+	Fence  string    `json:"fence"`
 	Owner  string    `json:"owner"`
 }
 

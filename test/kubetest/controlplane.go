@@ -64,6 +64,8 @@ func (c *Cluster) apiserverArgs() []string {
 		"--endpoint-reconciler-type=none",
 		"--allow-privileged", // as every cluster that runs a node agent
 		"--authorization-mode=Node,RBAC",
+		// What older clusters have alone.
+		"--runtime-config=resource.k8s.io/v1beta2=true,resource.k8s.io/v1alpha3=true",
 		"--enable-admission-plugins=NodeRestriction",
 		// It waits for what a controller-manager makes.
 		"--disable-admission-plugins=ServiceAccount",
