@@ -79,12 +79,18 @@ func (p *Plan) Fenced(now time.Time, all []Fenced) {
 			}
 		case one.Why != "":
 			for _, i := range p.fencedBy(one.Fence) {
-				p.tell(now, i.Verdict, "Normal", "DeviceNotFenced",
-					fmt.Sprintf("%s cannot be fenced by itself, and the node stays cordoned: %s (incident %s)", one.Key(), one.Why, i.Verdict.ID))
+				if i.Unfenced == "" {
+					p.tell(now, i.Verdict, "Normal", "DeviceNotFenced",
+						fmt.Sprintf("%s cannot be fenced by itself, and the node stays cordoned: %s (incident %s)", one.Key(), one.Why, i.Verdict.ID))
+				}
+				i.Unfenced = one.Why
 			}
 		case had < 0:
 			one.Since = now
 			f.Standing = append(f.Standing, one.Fence)
+			for _, i := range p.fencedBy(one.Fence) {
+				i.Unfenced = ""
+			}
 		}
 	}
 	p.decide(now)

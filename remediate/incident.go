@@ -83,6 +83,9 @@ type Incident struct {
 	Contained bool `json:"contained"`
 	// Released: an administrator put the node back, and that stands.
 	Released bool `json:"released"`
+	// Unfenced is why its GPU cannot be fenced by itself; empty where it can, or nobody
+	// has tried.
+	Unfenced string `json:"unfenced,omitempty"`
 	// Kept: the mode is observe by now, and the node stays as it was.
 	Kept bool `json:"kept,omitempty"`
 	// Adopted: the Node's mark told of it, and nothing else.

@@ -183,6 +183,9 @@ func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.
 	for _, h := range i.Held {
 		fmt.Fprintf(out, "  held     %s\n", style.Bad(heldText(s, h)))
 	}
+	if i.Unfenced != "" {
+		fmt.Fprintf(out, "  fence    %s\n", replay.Printable("the node, since the device cannot be fenced by itself: "+i.Unfenced))
+	}
 	if i.Released {
 		fmt.Fprintln(out, "  released by an administrator; not acted on under this incident")
 	}

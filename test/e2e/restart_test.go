@@ -57,6 +57,7 @@ func TestRestartOfAContainedNodeWritesNothing(t *testing.T) {
 	h.inService()
 	h.Say(daemontest.XID(h.GPU(1).PCI, daemontest.Uncontained))
 	h.awaitContained()
+	h.awaitEvent("DeviceNotFenced") // no driver lists it: that is told once
 	seen := h.record()
 	h.Kill()
 	h.StartReady()
