@@ -119,11 +119,12 @@ func TestAStallIsOnlyToldOf(t *testing.T) {
 }
 
 // TestAnAgentKilledInAStall finds it all the same, of a pod whose GPU is a resource
-// claim's, and moves the pod once.
+// claim's, and moves the pod once, as soon as its disruption budget lets it.
 func TestAnAgentKilledInAStall(t *testing.T) {
 	t.Parallel()
 	h := onServing(t).hurried()
 	e := h.deployed("claims", []int{0})
+	h.budget(0)
 	h.kubelet.Claim(h.name, "claims", "gpu.nvidia.com", "gpu-0")
 	e.awaitUp()
 	e.ask(1, 100000)
@@ -134,6 +135,11 @@ func TestAnAgentKilledInAStall(t *testing.T) {
 	h.Kill()
 	h.StartReady()
 	awaitStall(t, h.Daemon, h.full("claims"), fault.StalledEngine)
+	h.AwaitMetric(1, "api_request_seconds_count", `resource="pods/eviction"`, `code="429"`)
+	if pod := h.pod("claims"); pod == nil || pod.DeletionTimestamp != nil || pod.Labels[inRotation] != "" {
+		t.Errorf("while its budget refuses the pod is %+v, want it alive and out of rotation", pod)
+	}
+	h.budget(1)
 	h.gone("claims")
 	if moved := strings.Count(h.Log(), "pod is moved off its GPU"); moved != 1 {
 		t.Errorf("the pod was moved %d times", moved)
