@@ -72,10 +72,7 @@ func TestDiagAsksTheDaemon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			handler, err := httpd.Handler(diagnosing{answer: c.answer, last: c.last, looks: new(atomic.Int32)}, nil, prometheus.NewRegistry(), "test")
-			if err != nil {
-				t.Fatal(err)
-			}
+			handler := httpd.Handler(diagnosing{answer: c.answer, last: c.last, looks: new(atomic.Int32)}, nil, prometheus.NewRegistry(), "test")
 			server := httptest.NewServer(handler)
 			defer server.Close()
 			cmd := root()

@@ -87,10 +87,7 @@ func bundled(t *testing.T, d *evidence.Dir) string {
 	t.Helper()
 	s := failed()
 	s.History[0].Verdict.Opened = noon.Add(-3 * time.Hour)
-	handler, err := httpd.Handler(fixed{status: s}, d, prometheus.NewRegistry(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := httpd.Handler(fixed{status: s}, d, prometheus.NewRegistry(), "test")
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL

@@ -195,10 +195,7 @@ func serve(all config.Config, a *agent.Agent, reg *prometheus.Registry, log *slo
 	if cfg.Listen == "" {
 		return func() {}, nil
 	}
-	handler, err := httpd.Handler(a, bundles(all), reg, version)
-	if err != nil {
-		return nil, err
-	}
+	handler := httpd.Handler(a, bundles(all), reg, version)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	flags := &web.FlagConfig{WebListenAddresses: &[]string{cfg.Listen}, WebSystemdSocket: new(bool), WebConfigFile: &cfg.WebConfig}
 	go func() {

@@ -15,6 +15,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/repair"
 	endpoints "github.com/gpuhealthd/gpuhealthd/internal/serving"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
+	"github.com/gpuhealthd/gpuhealthd/remediate/prometheus"
 )
 
 // replicas are asked, and tell a drain what they have to do.
@@ -43,7 +44,8 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 	o := endpoints.Options{
 		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes,
 		Ports: c.Ports, Roles: endpoints.DefaultRoles(), Groups: endpoints.DefaultGroups(),
-		Proc: cfg.Repair.Proc, Period: time.Duration(c.Period), Deadline: time.Duration(c.Deadline), Dialects: dialects, Log: log,
+		Prometheus: prometheus.Server{URL: c.Prometheus},
+		Proc:       cfg.Repair.Proc, Period: time.Duration(c.Period), Deadline: time.Duration(c.Deadline), Dialects: dialects, Log: log,
 	}
 	for _, e := range c.Engines {
 		o.Engines = append(o.Engines, endpoints.Engine(e))
@@ -52,6 +54,9 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 		return err
 	}
 	opts.Replicas = r.of
+	if c.Prometheus != "" {
+		opts.Fleet = r.of.Fleet
+	}
 	return nil
 }
 

@@ -19,6 +19,10 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 	if v == nil {
 		return
 	}
+	if v.At.IsZero() {
+		fmt.Fprintln(out, "Serving   who serves is not known yet: the kubelet has not said, or the API server")
+		return
+	}
 	counts := map[serving.State]int{}
 	for _, r := range v.Replicas {
 		counts[r.State]++
@@ -34,6 +38,9 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 		text += ": " + strings.Join(parts, ", ")
 	}
 	fmt.Fprintf(out, "Serving   %s\n", text)
+	if v.Fleet != "" {
+		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable("the fleet's latencies are not known: "+v.Fleet)))
+	}
 	for _, u := range v.Unasked {
 		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s, %s: %s", u.Replica, u.Endpoint, u.Why))))
 	}

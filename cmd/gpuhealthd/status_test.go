@@ -46,12 +46,9 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // answer over HTTP.
 func TestStatus(t *testing.T) {
 	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed(),
-		"blind": blind(), "guarded": guarded(), "waiting": waiting()} {
+		"blind": blind(), "guarded": guarded(), "waiting": waiting(), "serving": served()} {
 		t.Run(name, func(t *testing.T) {
-			handler, err := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
-			if err != nil {
-				t.Fatal(err)
-			}
+			handler := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 			server := httptest.NewServer(handler)
 			defer server.Close()
 			text, err := call("status", "--url", server.URL)

@@ -32,10 +32,7 @@ func TestTopologyModels(t *testing.T) {
 // own answer over HTTP.
 func TestTopology(t *testing.T) {
 	for name, n := range map[string]nvlink.Node{"board": board(), "tray": tray()} {
-		handler, err := httpd.Handler(fixed{node: n}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		handler := httpd.Handler(fixed{node: n}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 		server := httptest.NewServer(handler)
 		for _, format := range []string{"text", "json", "dot"} {
 			text, err := call("topology", "-o", format, "--url", server.URL)

@@ -104,6 +104,16 @@ func (d *Dialects) Path(name string) string {
 	return DefaultPath
 }
 
+// Latencies are the names under which a dialect tells how long requests wait: the label
+// of the model, and the histograms of the time to the first token and for each further
+// one, of which the first that is there counts. All are empty where it is not known.
+func (d *Dialects) Latencies(name string) (model string, first, per []string) {
+	if one := d.find(name); one != nil {
+		return one.Model, one.FirstToken, one.PerToken
+	}
+	return "", nil, nil
+}
+
 func (d *Dialects) find(name string) *dialect {
 	i := slices.IndexFunc(d.all, func(one *dialect) bool { return one.Name == name })
 	if i < 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/pci"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
@@ -58,6 +59,9 @@ type Options struct {
 	Watcher Watcher
 	// Replicas asks the serving engines; nil where nobody does.
 	Replicas Replicas
+	// Fleet asks for the latencies of all replicas of the fleet of the models that are
+	// served here; nil where nobody is asked. An error says why some are not known.
+	Fleet func(context.Context) (serving.Fleet, error)
 	// Neighbours hears the other nodes of the NVLink domain; nil where nobody can.
 	Neighbours Domain
 	// Workloads names what works on the node's GPUs; nil where nobody can tell.
@@ -110,9 +114,10 @@ type Agent struct {
 	look   *looker
 	listen *listener
 	guard  *guardian
-	// work and imex are the looks at what works on the GPUs and at IMEX.
-	work, imex *rounds
-	fencer     *fencer
+	// work, imex and fleet are the looks at what works on the GPUs, at IMEX, and at the
+	// fleet's latencies.
+	work, imex, fleet *rounds
+	fencer            *fencer
 }
 
 // New makes an agent and reads its memory. A memory that cannot be used is no
@@ -135,6 +140,7 @@ func New(opts Options) (*Agent, error) {
 	a.listen = newListener(opts, c)
 	a.guard, a.fencer = newGuardian(opts, c), newFencer(opts, c)
 	a.work, a.imex = newRounds(c, workEvery, workLimit, a.works), newRounds(c, imexEvery, imexLimit, a.lends)
+	a.fleet = newRounds(c, fleetEvery, fleetLimit, a.compares)
 	c.hearing = a.hearing
 	c.publish = func(w wishes) {
 		a.apply.want(w.node)
@@ -146,6 +152,7 @@ func New(opts Options) (*Agent, error) {
 		a.work.want(w.racked && opts.Workloads != nil)
 		a.imex.want(w.lends && opts.IMEX != nil)
 		a.fencer.wants(w.fences, w.fencesKnown)
+		a.fleet.want(w.serves && opts.Fleet != nil)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -192,6 +199,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.listen.run(ctx) })
 	wg.Go(func() { a.work.run(ctx) })
 	wg.Go(func() { a.imex.run(ctx) })
+	wg.Go(func() { a.fleet.run(ctx) })
 	if a.opts.Group != nil {
 		wg.Go(func() { a.guard.run(ctx) })
 	}

@@ -71,9 +71,9 @@ type wishes struct {
 	domain string
 	// racked says that the node is in an NVLink domain.
 	racked bool
-	// lends says that IMEX may be in use.
-	lends bool
-	asks  []guard.Ask
+	// lends says that IMEX may be in use, serves that replicas are here.
+	lends, serves bool
+	asks          []guard.Ask
 	// leave is the group's, turn that for a diagnosis by the clock.
 	leave, turn *remediate.Leave
 	// fences are the devices to be fenced, once that is known.
@@ -120,6 +120,8 @@ type core struct {
 	health, values opinions
 	// serving is how the replicas are; nil before they were looked at.
 	serving *ServingStatus
+	// fleet is how long requests wait elsewhere.
+	fleet compared
 	// diagnosis is what the last one said, progress how far that is which is under way.
 	// answeredBy is the deed that Answered was.
 	diagnosis  DiagnosisStatus
@@ -278,6 +280,8 @@ func (c *core) take(now time.Time, m message) {
 		c.diagnosed(now, deed, m.outcome)
 	case worked:
 		c.busy(m)
+	case compared:
+		c.compare(m)
 	case lent:
 		c.imex(now, m)
 	case spoken:
@@ -346,7 +350,8 @@ func (c *core) settle(now time.Time) {
 	c.show()
 	if c.plan.Ready() {
 		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
-			asks: c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn()}
+			serves: c.serving != nil && len(c.serving.Replicas) > 0,
+			asks:   c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn()}
 		w.watches, w.since = c.plan.Watches(now)
 		w.fences, w.fencesKnown = c.fences()
 		c.publish(w)

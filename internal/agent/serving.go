@@ -25,8 +25,12 @@ func (served) isMessage() {}
 
 // ServingStatus is how the replicas of the node are.
 type ServingStatus struct {
+	// At is when they were looked at; zero while it is not known who serves.
 	At       time.Time       `json:"at,omitzero"`
 	Replicas []serving.Score `json:"replicas"`
+	// Fleet is why the latencies of the fleet are not known, or not all of them; empty
+	// where they are, or nobody is asked.
+	Fleet string `json:"fleet,omitempty"`
 	// Unasked are the endpoints that did not answer, and why.
 	Unasked []Unasked `json:"unasked,omitempty"`
 }
@@ -41,7 +45,7 @@ type Unasked struct {
 // serves takes in one look at the replicas.
 func (c *core) serves(now time.Time, m served) {
 	c.step(now, fault.Served{Scrapes: m.scrapes, Jobs: m.jobs})
-	s := &ServingStatus{At: now, Replicas: c.judge.Scores(now, nil)}
+	s := &ServingStatus{At: now, Replicas: c.judge.Scores(now, c.fleet.latencies), Fleet: c.fleet.why()}
 	for _, scrape := range m.scrapes {
 		if scrape.Answer != serving.Answered {
 			s.Unasked = append(s.Unasked, Unasked{scrape.Replica.Name, scrape.Endpoint, scrape.Why})

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/fleet"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
 // Status is the agent's state at one moment, as /api/v1/status gives it.
@@ -116,7 +118,7 @@ func (c *core) show() {
 	s.Services = c.unseen
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
 	if c.opts.Replicas != nil {
-		s.Serving = c.serving
+		s.Serving = cmp.Or(c.serving, &ServingStatus{Replicas: []serving.Score{}})
 	}
 	s.Fences, _ = c.plan.Fences()
 	s.DCGM.Enabled = c.opts.Engine != nil

@@ -24,10 +24,7 @@ func TestDiagnosisIsAskedForHere(t *testing.T) {
 		"unknown field": {here, json, `{"level":2,"gpu":"GPU-1"}`, 400, "gpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			handler, err := Handler(fixed{}, bundles(t), prometheus.NewRegistry(), "test")
-			if err != nil {
-				t.Fatal(err)
-			}
+			handler := Handler(fixed{}, bundles(t), prometheus.NewRegistry(), "test")
 			r := httptest.NewRequest("POST", "/api/v1/diag", strings.NewReader(c.body))
 			r.RemoteAddr = c.from
 			r.Header.Set("Content-Type", c.kind)

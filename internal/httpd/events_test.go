@@ -26,10 +26,7 @@ func bundles(t *testing.T) *evidence.Dir {
 // A bundle is for this host alone; the list is for whoever may see the status.
 func TestEvents(t *testing.T) {
 	a := fixed{status: agent.Status{History: []remediate.Incident{{Verdict: fault.Verdict{ID: "b-0", Class: fault.XID95}}}}}
-	handler, err := Handler(a, bundles(t), prometheus.NewRegistry(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := Handler(a, bundles(t), prometheus.NewRegistry(), "test")
 	for name, c := range map[string]struct {
 		from, path string
 		code       int

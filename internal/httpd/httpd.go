@@ -1,6 +1,7 @@
 // Package httpd is where the daemon answers: /metrics for Prometheus, /healthz
 // for whoever restarts it, /readyz for whoever relies on its sources, and
-// /api/v1/status, /api/v1/topology and /api/v1/events for people and their tools.
+// /api/v1/status, /api/v1/topology and /api/v1/events for people and their tools, and a
+// page at / that shows the most of it.
 // All of it is read only, but that a process of this host may ask for a diagnosis.
 package httpd
 
@@ -13,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
@@ -36,25 +36,9 @@ type Bundles interface {
 }
 
 // Handler answers for an agent whose metrics are in reg, and for its evidence.
-func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) (http.Handler, error) {
-	landing, err := web.NewLandingPage(web.LandingConfig{
-		Name:        "gpuhealthd",
-		Description: "GPU health on this node: what is broken, how far it reaches, what is done about it.",
-		Version:     version,
-		Links: []web.LandingLinks{
-			{Address: "/api/v1/status", Text: "Status", Description: "the node's state as JSON; gpuhealthd status shows it as text"},
-			{Address: "/api/v1/topology", Text: "Topology", Description: "its NVLinks as JSON; gpuhealthd topology draws them"},
-			{Address: "/api/v1/events", Text: "Events", Description: "the incidents, open and past, as JSON; gpuhealthd events shows them as text"},
-			{Address: "/metrics", Text: "Metrics"},
-			{Address: "/healthz", Text: "Health", Description: "of this process"},
-			{Address: "/readyz", Text: "Readiness", Description: "of its sources"},
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("landing page: %w", err)
-	}
+func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", landing)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { showPage(w, r, a, version) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg, MaxRequestsInFlight: 4}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := a.Alive(); err != nil {
@@ -79,7 +63,7 @@ func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) (http
 	mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { listEvents(w, a, b) })
 	mux.HandleFunc("GET /api/v1/events/{id}", func(w http.ResponseWriter, r *http.Request) { sendBundle(w, r, b) })
 	mux.HandleFunc("POST /api/v1/diag", func(w http.ResponseWriter, r *http.Request) { diagnose(w, r, a) })
-	return mux, nil
+	return mux
 }
 
 func writeJSON(w http.ResponseWriter, value any) {

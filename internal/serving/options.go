@@ -13,6 +13,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/remediate/holders"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
+	"github.com/gpuhealthd/gpuhealthd/remediate/prometheus"
 )
 
 // Options say where replicas are looked for.
@@ -36,6 +37,8 @@ type Options struct {
 	// Processes looks for those that have GPUs open. It is used for Engines with a
 	// process, and nil where there are none.
 	Processes func() holders.Found
+	// Prometheus knows the fleet; it is used by Fleet alone.
+	Prometheus prometheus.Server
 	// Proc is the process file system of the host, such as /proc.
 	Proc             string
 	Period, Deadline time.Duration

@@ -34,23 +34,6 @@ func TestAContractIsReadStrictly(t *testing.T) {
 	}
 }
 
-func TestAPrometheusAnswer(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"7.5"]}]}}`: "7.5",
-		`{"status":"success","data":{"resultType":"scalar","result":[1,"3"]}}`:                           "3",
-		`{"status":"success","data":{"resultType":"vector","result":[]}}`:                                "0 samples",
-		`{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"NaN"]}]}}`:             "no number",
-		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[]}]}}`:                   "no sample",
-		`{"status":"error","error":"parse error"}`:                                                       "parse error",
-		`<html>`: "no answer of Prometheus's",
-	} {
-		v, err := numberIn("200 OK", []byte(body))
-		if got := fmt.Sprint(v, err); !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", body, got, want)
-		}
-	}
-}
-
 // What cannot be an age or a demand is not known.
 func TestAnAge(t *testing.T) {
 	for seconds, want := range map[float64]string{0: "0s", 1.5: "1.5s", -1: "-1 s is no age", 1e300: "1e+300 s is no age"} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
+	"github.com/gpuhealthd/gpuhealthd/remediate/prometheus"
 )
 
 // load finds what the contract's group carries; nil where there is no contract, or
@@ -54,15 +55,15 @@ func (f *Fleet) measure(ctx context.Context, c Contract, l *guard.Load) (err err
 			l.Own = part
 		}
 	}
-	ask := prometheus{f.Prometheus}
-	if l.Demand, err = ask.value(ctx, c.Demand); err != nil {
+	ask := prometheus.Server{URL: f.Prometheus}
+	if l.Demand, err = ask.Value(ctx, c.Demand); err != nil {
 		return err
 	}
 	if l.Demand < 0 {
 		return fmt.Errorf("demand, %.120q: %v is negative", c.Demand, l.Demand)
 	}
 	if c.QueueAge != "" {
-		seconds, err := ask.value(ctx, c.QueueAge)
+		seconds, err := ask.Value(ctx, c.QueueAge)
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (f *Fleet) measure(ctx context.Context, c Contract, l *guard.Load) (err err
 		}
 	}
 	for _, s := range c.Shed {
-		demand, err := ask.value(ctx, s.Demand)
+		demand, err := ask.Value(ctx, s.Demand)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -241,4 +242,13 @@ func (h *servingHost) gone(name string) {
 // localEngine is one that the site lists, by the process that has its GPUs open.
 func localEngine(name, process, url string) config.Engine {
 	return config.Engine{Name: name, URLs: []string{url}, Process: process}
+}
+
+// fleetAt is a Prometheus that has one median for all latencies, in seconds.
+func fleetAt(t testing.TB, median string) (url string) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,%q]}]}}`, median)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 	"github.com/gpuhealthd/gpuhealthd/sim/node"
+	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
 // found is how soon a stall is found at the defaults: after the 15 s without progress
@@ -147,7 +148,8 @@ func TestAnAgentKilledInAStall(t *testing.T) {
 }
 
 // TestAStallOnBareMetal is asked for in the log: the site's list names the engine by its
-// process, and there is no Kubernetes.
+// process, and there is no Kubernetes. Until then the engine is much slower than the fleet,
+// as Prometheus has it.
 func TestAStallOnBareMetal(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
@@ -157,10 +159,15 @@ func TestAStallOnBareMetal(t *testing.T) {
 	d.Config.Serving.Enabled = true
 	e := w.engine(anyLoopback()+":8000", "", []int{3})
 	d.Config.Serving.Engines = append(d.Config.Serving.Engines, localEngine("chat", "engine", e.url+"/metrics"))
+	d.Config.Serving.Prometheus = fleetAt(t, "0.001")
 	e.awaitUp()
 	e.ask(1, 100000)
 	d.StartReady()
 	awaitReplica(t, d, "chat", serving.Well)
+	daemontest.Await(t, "it is slower than the fleet", func() bool {
+		part, known := replicaNamed(d, "chat").Parts[serving.PartLatency]
+		return known && part == 0
+	})
 	e.freeze()
 	i := awaitStall(t, d, "chat", fault.StalledEngine)
 	if gpus := i.Verdict.GPUs; len(gpus) != 1 || gpus[0].UUID != d.GPU(3).UUID {

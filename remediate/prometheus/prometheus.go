@@ -1,8 +1,12 @@
-package fleet
+// Package prometheus asks a Prometheus server for one number at a time. Each question
+// has its deadline, and its answer a bound. What is no number is an error: unknown is
+// never zero.
+package prometheus
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,23 +24,26 @@ const (
 	answerLimit = 64 << 10
 )
 
-// prometheus is a server's URL.
-type prometheus struct{ url string }
+// Server is one by its URL, of http or https.
+type Server struct{ URL string }
 
-// value asks for one number. No sample, several, or what is no number is an error:
-// unknown is never zero.
-func (p prometheus) value(ctx context.Context, expression string) (float64, error) {
-	v, err := p.query(ctx, expression)
+// ErrNothing says that an expression has no sample, which is in order.
+var ErrNothing = errors.New("0 samples, where one is wanted")
+
+// Value asks for one number. No sample (ErrNothing), several, or what is no number is an
+// error, which names the server and the expression.
+func (s Server) Value(ctx context.Context, expression string) (float64, error) {
+	v, err := s.query(ctx, expression)
 	if err != nil {
-		return 0, fmt.Errorf("ask %s for %.120q: %w", p.url, expression, err)
+		return 0, fmt.Errorf("ask %s for %.120q: %w", s.URL, expression, err)
 	}
 	return v, nil
 }
 
-func (p prometheus) query(ctx context.Context, expression string) (float64, error) {
+func (s Server) query(ctx context.Context, expression string) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
-	target := strings.TrimSuffix(p.url, "/") + "/api/v1/query?" + url.Values{"query": {expression}}.Encode()
+	target := strings.TrimSuffix(s.URL, "/") + "/api/v1/query?" + url.Values{"query": {expression}}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return 0, err
@@ -74,7 +81,10 @@ func numberIn(status string, body []byte) (float64, error) {
 		if err := json.Unmarshal(sample, &vector); err != nil {
 			return 0, err
 		}
-		if len(vector) != 1 {
+		if len(vector) == 0 {
+			return 0, ErrNothing
+		}
+		if len(vector) > 1 {
 			return 0, fmt.Errorf("%d samples, where one is wanted", len(vector))
 		}
 		sample = vector[0].Value

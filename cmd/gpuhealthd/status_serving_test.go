@@ -1,0 +1,24 @@
+package main
+
+import (
+	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/serving"
+)
+
+// served is a node with replicas: one that is well, one that has stalled, and one of
+// which nothing is known.
+func served() agent.Status {
+	s := healthy()
+	one, none, fast, slow := 1.0, 0.0, 0.021, 0.4
+	s.Serving = &agent.ServingStatus{At: noon, Fleet: "ask http://prometheus:9090 for \"…\": connection refused",
+		Replicas: []serving.Score{
+			{Replica: serving.Replica{Name: "chat/a", UID: "1", GPUs: []string{s.GPUs[0].UUID}}, Model: "org/model-70b", State: serving.Well, Value: &one,
+				Parts: map[serving.Part]float64{serving.PartGPU: 1, serving.PartProgress: 1, serving.PartLatency: 1}, Latency: serving.Latency{FirstToken: &slow, PerToken: &fast}},
+			{Replica: serving.Replica{Name: "chat/b", UID: "2", GPUs: []string{s.GPUs[1].UUID}}, Model: "org/model-70b", State: serving.Stalled, Value: &none,
+				Parts: map[serving.Part]float64{serving.PartGPU: 1, serving.PartProgress: 0}},
+			{Replica: serving.Replica{Name: "chat/c", UID: "3"}, State: serving.Unclear, Parts: map[serving.Part]float64{}},
+		},
+		Unasked: []agent.Unasked{{Replica: "chat/b", Endpoint: "http://10.0.0.2:8000/metrics", Why: "context deadline exceeded"}},
+	}
+	return s
+}
