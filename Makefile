@@ -12,6 +12,7 @@ RELEASE  ?= $(or $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/nu
 ARCHES   ?= $(sort $(shell go env GOHOSTARCH) $(if $(shell command -v aarch64-linux-gnu-gcc),arm64))
 FUZZTIME ?= 30s
 FUZZREST ?= $(FUZZTIME)
+SOAK     ?= 10m
 # go-nvml binds deprecated functions as well, and says so at every build.
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 # Debian's packages that building needs, beside Go and make; tests need more.
@@ -72,6 +73,10 @@ fuzz: deps ## every fuzz target, FUZZTIME=30s each
 .PHONY: bench
 bench: build sim cluster ## every benchmark
 	@go test -run '^$$' -bench . -benchmem -timeout 30m ./...
+
+.PHONY: soak
+soak: build sim ## healthy engines that look stalled, watched for SOAK=10m: nothing may act
+	@SOAK='$(SOAK)' go test -count=1 -timeout 0 -v ./test/soak
 
 .PHONY: lint
 lint: deps $(GOLANGCI) ## golangci-lint, import rules included

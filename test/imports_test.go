@@ -79,6 +79,7 @@ var rules = []rule{
 	{folder: "test", may: []string{"test", "sim"}},
 	{folder: "test/journald"},
 	{folder: "test/slurmtest", may: []string{"test/process"}},
+	{folder: "test/soak", may: []string{"test", "sim", "internal/config"}},
 	{folder: "test/daemontest", may: []string{"test", "sim", "collector/kernlog", "internal/config", "internal/agent"}},
 }
 

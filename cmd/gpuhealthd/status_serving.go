@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/serving"
@@ -40,6 +41,11 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 	fmt.Fprintf(out, "Serving   %s\n", text)
 	if v.Fleet != "" {
 		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable("the fleet's latencies are not known: "+v.Fleet)))
+	}
+	for _, f := range v.Faults {
+		if f.Action == fault.Record {
+			fmt.Fprintf(out, "          %s\n", replay.Printable(fmt.Sprintf("%s: %s, recorded %s: %s", f.Workload, f.Fault, ago(s.At, f.Opened), f.Reason)))
+		}
 	}
 	for _, u := range v.Unasked {
 		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s, %s: %s", u.Replica, u.Endpoint, u.Why))))

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
@@ -17,6 +20,10 @@ func served() agent.Status {
 			{Replica: serving.Replica{Name: "chat/b", UID: "2", GPUs: []string{s.GPUs[1].UUID}}, Model: "org/model-70b", State: serving.Stalled, Value: &none,
 				Parts: map[serving.Part]float64{serving.PartGPU: 1, serving.PartProgress: 0}},
 			{Replica: serving.Replica{Name: "chat/c", UID: "3"}, State: serving.Unclear, Parts: map[serving.Part]float64{}},
+		},
+		Faults: []agent.WorkloadFault{
+			{Workload: "chat/b", Fault: fault.StalledEngine, Action: fault.Restart, Opened: noon.Add(-time.Minute), Reason: "its GPUs are quiet"},
+			{Workload: "train/rank-0", Fault: fault.WedgedJob, Action: fault.Record, Opened: noon.Add(-time.Hour), Reason: "all GPUs of a job are busy and compute nothing"},
 		},
 		Unasked: []agent.Unasked{{Replica: "chat/b", Endpoint: "http://10.0.0.2:8000/metrics", Why: "context deadline exceeded"}},
 	}

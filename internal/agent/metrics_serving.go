@@ -12,8 +12,8 @@ import (
 // servingMetrics exports the replicas of the node, whole at each scrape; there are as
 // many as GPUs or MIG instances at most.
 type servingMetrics struct {
-	status                                func() *ServingStatus
-	score, part, first, each, state, mute *prometheus.Desc
+	status                                       func() *ServingStatus
+	score, part, first, each, state, fault, mute *prometheus.Desc
 }
 
 func newServingMetrics(status func() *ServingStatus) *servingMetrics {
@@ -26,13 +26,14 @@ func newServingMetrics(status func() *ServingStatus) *servingMetrics {
 		first: d("first_token_seconds", "95th percentile of the time to the first token over the last minute, by the engine.", "replica"),
 		each:  d("per_token_seconds", "95th percentile of the time for each further token over the last minute, by the engine.", "replica"),
 		state: d("replica_state", "1 for what is held of a replica: unclear, well, doubtful, stalled; 0 for the others.", "replica", "state"),
+		fault: d("workload_fault", "1 for each open fault of a replica, or of a job without an engine: stalled-engine, stalled-gpu, wedged-job, slow; those that are only recorded too.", "workload", "fault"),
 		mute:  d("endpoints_unanswered", "Endpoints of serving engines that did not answer the last time."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *servingMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.mute} {
+	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.fault, m.mute} {
 		out <- d
 	}
 }
@@ -52,6 +53,9 @@ func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	gauge(m.mute, float64(len(s.Unasked)))
+	for _, f := range s.Faults {
+		gauge(m.fault, 1, f.Workload, classLabel(f.Fault))
+	}
 	for _, r := range s.Replicas {
 		name := r.Replica.Name
 		known(m.score, r.Value, name, r.Model)

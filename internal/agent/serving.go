@@ -31,8 +31,19 @@ type ServingStatus struct {
 	// Fleet is why the latencies of the fleet are not known, or not all of them; empty
 	// where they are, or nobody is asked.
 	Fleet string `json:"fleet,omitempty"`
+	// Faults are the open ones of replicas and jobs, those that are only recorded too.
+	Faults []WorkloadFault `json:"faults,omitempty"`
 	// Unasked are the endpoints that did not answer, and why.
 	Unasked []Unasked `json:"unasked,omitempty"`
+}
+
+// WorkloadFault is an open fault of a replica or of a job.
+type WorkloadFault struct {
+	Workload string       `json:"workload"`
+	Fault    fault.Class  `json:"fault"`
+	Action   fault.Action `json:"action"`
+	Opened   time.Time    `json:"opened"`
+	Reason   string       `json:"reason"`
 }
 
 // Unasked is an endpoint that did not answer.
@@ -46,6 +57,11 @@ type Unasked struct {
 func (c *core) serves(now time.Time, m served) {
 	c.step(now, fault.Served{Scrapes: m.scrapes, Jobs: m.jobs})
 	s := &ServingStatus{At: now, Replicas: c.judge.Scores(now, c.fleet.latencies), Fleet: c.fleet.why()}
+	for _, v := range c.judge.Open() {
+		for _, w := range v.Workloads {
+			s.Faults = append(s.Faults, WorkloadFault{w.Name, v.Class, v.Action, v.Opened, v.Reason})
+		}
+	}
 	for _, scrape := range m.scrapes {
 		if scrape.Answer != serving.Answered {
 			s.Unasked = append(s.Unasked, Unasked{scrape.Replica.Name, scrape.Endpoint, scrape.Why})

@@ -22,7 +22,8 @@ var summary = template.Must(template.New("summary").Funcs(template.FuncMap{"numb
 <tr><th>Replica</th><th>Model</th><th>State</th><th>Score</th><th>Parts</th><th>First token</th><th>Per token</th></tr>
 {{range .Replicas}}<tr><td>{{.Replica.Name}}</td><td>{{.Model}}</td><td>{{.State}}</td><td>{{number .Value}}</td><td>{{range $part, $value := .Parts}}{{$part}} {{printf "%.2f" $value}} {{end}}</td><td>{{number .Latency.FirstToken}}</td><td>{{number .Latency.PerToken}}</td></tr>
 {{end}}</table>
-{{with .Fleet}}<p>{{.}}</p>{{end}}
+{{range .Faults}}<p>{{.Workload}}: {{.Fault}}, {{.Action}}: {{.Reason}}</p>
+{{end}}{{with .Fleet}}<p>{{.}}</p>{{end}}
 {{range .Unasked}}<p>{{.Replica}}, {{.Endpoint}}: {{.Why}}</p>{{end}}{{end}}
 `))
 

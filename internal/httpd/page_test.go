@@ -19,11 +19,12 @@ func TestThePage(t *testing.T) {
 	s.Incidents = []remediate.Incident{{Verdict: fault.Verdict{ID: "b-1", Class: fault.StalledEngine, Reason: "its GPUs are quiet"}, State: remediate.Suspect}}
 	s.Serving = &agent.ServingStatus{
 		Replicas: []serving.Score{{Replica: serving.Replica{Name: "default/a"}, Model: "<script>", State: serving.Stalled, Value: &half, Parts: map[serving.Part]float64{serving.PartGPU: 0.5}}},
+		Faults:   []agent.WorkloadFault{{Workload: "train/0", Fault: fault.WedgedJob, Action: fault.Record, Reason: "busy"}},
 		Fleet:    "nobody answers", Unasked: []agent.Unasked{{Replica: "default/b", Endpoint: "http://b", Why: "refused"}},
 	}
 	page := answer(t, fixed{status: s}, "GET", "/").Body.String()
 	for _, want := range []string{"Node: suspect", `href="/api/v1/events/b-1"`, "stalled-engine", "its GPUs are quiet", "<td>default/a</td>",
-		"&lt;script&gt;", "<td>stalled</td>", "<td>0.500</td>", "gpu 0.50", "<td>-</td>", "nobody answers", "default/b, http://b: refused"} {
+		"&lt;script&gt;", "<td>stalled</td>", "<td>0.500</td>", "gpu 0.50", "<td>-</td>", "train/0: wedged-job, record: busy", "nobody answers", "default/b, http://b: refused"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q on the page", want)
 		}

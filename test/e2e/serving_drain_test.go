@@ -30,7 +30,7 @@ func TestARequestThatCanFinishDoes(t *testing.T) {
 	h.kubelet.Give(h.name, "mig", "nvidia.com/mig-1g.10gb", h.instance(3))
 	h.budget(8)
 	for _, e := range []*simEngine{ranks, healthy, mig} {
-		e.awaitUp()
+		e.AwaitUp()
 	}
 	lost := ranks.ask(1, 100000) // of the first engine
 	mig.ask(1, 100000)
@@ -67,6 +67,33 @@ func TestARequestThatCanFinishDoes(t *testing.T) {
 	h.untouched(mig.pod)
 }
 
+// TestAStallThatPasses while its pod is waited for: the pod goes back into rotation, and
+// what it had to do it does.
+func TestAStallThatPasses(t *testing.T) {
+	t.Parallel()
+	h := onServing(t).hurried()
+	h.Config.Serving.DrainCeiling = config.Duration(time.Minute)
+	e := h.deploy("pauses", []int{0})
+	e.AwaitUp()
+	finishes := e.ask(1, 500)
+	h.begins()
+	awaitReplica(t, h.Daemon, h.full("pauses"), serving.Well)
+	e.freeze()
+	awaitStall(t, h.Daemon, h.full("pauses"), fault.StalledEngine)
+	inRotationIs := func(want string) func() bool {
+		return func() bool { p := h.pod("pauses"); return p != nil && p.Labels[inRotation] == want }
+	}
+	daemontest.Await(t, "the pod is out of rotation", inRotationIs(""))
+	must(t, e.Thaw())
+	daemontest.Await(t, "the pod is back in rotation", inRotationIs("yes"))
+	if !<-finishes {
+		t.Error("its request was cut")
+	}
+	if strings.Contains(h.Log(), "pod is moved off its GPU") {
+		t.Error("the pod was moved")
+	}
+}
+
 // instance is the UUID of a GPU's only MIG instance, as the simulated driver makes it of
 // the GPU's.
 func (h *servingHost) instance(gpu int) string {
@@ -83,10 +110,10 @@ func TestTheSecondStallIsTheGPUs(t *testing.T) {
 	h.diagnoses()
 	must(t, h.Sim.DCGM().Start(dcgmEngine))
 	bystander := h.deploy("bystander", []int{1})
-	bystander.awaitUp()
+	bystander.AwaitUp()
 	goesOn := bystander.ask(1, 100000)
 	first := h.deploy("first", []int{0})
-	first.awaitUp()
+	first.AwaitUp()
 	first.ask(1, 100000)
 	h.begins()
 	seen := h.record()
@@ -95,8 +122,8 @@ func TestTheSecondStallIsTheGPUs(t *testing.T) {
 	h.gone("first")
 
 	second, sharer := h.deploy("second", []int{0}), h.deploy("sharer", []int{0})
-	second.awaitUp()
-	sharer.awaitUp()
+	second.AwaitUp()
+	sharer.AwaitUp()
 	second.ask(1, 100000)
 	awaitReplica(t, h.Daemon, h.full("second"), serving.Well)
 	second.freeze()

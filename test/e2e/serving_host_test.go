@@ -2,14 +2,8 @@ package e2e
 
 import (
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,9 +14,8 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/serving"
-	"github.com/gpuhealthd/gpuhealthd/sim/node"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
-	"github.com/gpuhealthd/gpuhealthd/test/process"
+	"github.com/gpuhealthd/gpuhealthd/test/enginetest"
 )
 
 // servingHost is a host in mode repair whose pods serve, each by a real process that
@@ -35,12 +28,9 @@ type servingHost struct {
 
 // simEngine is one such process.
 type simEngine struct {
-	*process.Process
-	w    *workshop
-	t    testing.TB
-	url  string
-	gpus []string
-	pod  *corev1.Pod // nil outside of Kubernetes
+	*enginetest.Engine
+	t   testing.TB
+	pod *corev1.Pod // nil outside of Kubernetes
 }
 
 // onServing prepares a daemon in mode repair that asks engines, with no more rights than
@@ -84,16 +74,15 @@ func (h *servingHost) deploy(name string, gpus []int, flags ...string) *simEngin
 // deployed lets a pod serve whose GPUs the kubelet does not tell of yet.
 func (h *servingHost) deployed(name string, gpus []int, flags ...string) *simEngine {
 	h.t.Helper()
-	ip := anyLoopback()
 	pods := h.admin.CoreV1().Pods(h.name)
 	pod, err := pods.Create(h.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "serve", inRotation: "yes"},
-			Annotations: map[string]string{"gpuhealthd.io/serving-port": "8000"}},
+			Annotations: map[string]string{"gpuhealthd.io/serving-port": fmt.Sprint(enginetest.Port)}},
 		Spec: corev1.PodSpec{NodeName: h.name, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}},
 	}, metav1.CreateOptions{})
 	must(h.t, err)
-	e := h.engine(ip+":8000", string(pod.UID), gpus, flags...)
-	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}},
+	e := h.engine(string(pod.UID), gpus, flags...)
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: e.Address, PodIPs: []corev1.PodIP{{IP: e.Address}},
 		Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		ContainerStatuses: []corev1.ContainerStatus{{Name: "c", ContainerID: "test://" + string(pod.UID), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}
 	e.pod, err = pods.UpdateStatus(h.t.Context(), pod, metav1.UpdateOptions{})
@@ -102,88 +91,29 @@ func (h *servingHost) deployed(name string, gpus []int, flags ...string) *simEng
 	return e
 }
 
-// anyLoopback is an address of this machine that nobody else has: a pod has one too.
-func anyLoopback() string {
-	n := rand.Uint32()
-	return fmt.Sprintf("127.%d.%d.%d", 1+n%254, n>>8%256, 1+n>>16%254)
-}
-
 // engine starts an engine on GPUs, in the cgroup of the pod of a UID, or with "" outside
 // of any.
-func (w *workshop) engine(listen, pod string, gpus []int, flags ...string) *simEngine {
+func (w *workshop) engine(pod string, gpus []int, flags ...string) *simEngine {
 	w.t.Helper()
-	open, err := os.OpenFile(w.d.Sim.Device(fmt.Sprint(gpus[0])), os.O_RDWR, 0)
-	must(w.t, err)
-	defer open.Close()
-	var names []string
-	for _, gpu := range gpus {
-		names = append(names, fmt.Sprint(gpu))
-	}
-	argv := append([]string{"-listen", listen, "-sim", w.d.Sim.Dir(), "-gpus", strings.Join(names, ",")}, flags...)
-	cmd := exec.Command(filepath.Join(programs.Library(w.t), "engine"), argv...)
-	cmd.Stdin = open
-	home, err := os.MkdirTemp(w.dir, "engine-")
-	must(w.t, err)
-	p, err := process.Start(filepath.Join(home, "log"), cmd)
-	must(w.t, err)
-	w.t.Cleanup(p.Kill)
-	w.list(p.PID(), pod)
-	return &simEngine{Process: p, w: w, t: w.t, url: "http://" + listen, gpus: names}
+	e := &simEngine{t: w.t, Engine: enginetest.Start(w.t, enginetest.Options{Library: programs.Library(w.t), Node: w.d.Sim, GPUs: gpus, Flags: flags})}
+	w.list(e.PID(), pod)
+	return e
 }
 
 // fault plays a fault of package sim/serving.
 func (e *simEngine) fault(text string) {
 	e.t.Helper()
-	answer, err := http.Post(e.url+"/sim/fault", "text/plain", strings.NewReader(text))
-	must(e.t, err)
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		why, _ := io.ReadAll(answer.Body)
-		e.t.Fatalf("fault %q: %s %s", text, answer.Status, why)
-	}
+	must(e.t, e.Fault(text))
 }
 
-// freeze stops the process as it is. Its GPUs have nothing to do then.
+// freeze stops the process as it is.
 func (e *simEngine) freeze() {
 	e.t.Helper()
-	must(e.t, e.Pause())
-	for _, gpu := range e.gpus {
-		must(e.t, e.w.d.Sim.Activity(gpu, node.Idle))
-	}
+	must(e.t, e.Freeze())
 }
 
-// ask sends a request, whose tokens come as a stream, and gives how it ended: true is
-// with the mark of its end. Nobody need wait for it.
-func (e *simEngine) ask(words, tokens int) <-chan bool {
-	e.t.Helper()
-	body := fmt.Sprintf(`{"prompt":%q,"max_tokens":%d,"stream":true}`, strings.Repeat("w ", words), tokens)
-	request, err := http.NewRequestWithContext(e.t.Context(), http.MethodPost, e.url+"/v1/completions", strings.NewReader(body))
-	must(e.t, err)
-	whole := make(chan bool, 1)
-	go func() {
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			whole <- false
-			return
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		whole <- err == nil && strings.HasSuffix(string(text), "data: [DONE]\n\n")
-	}()
-	return whole
-}
-
-// awaitUp returns when the engine answers.
-func (e *simEngine) awaitUp() {
-	e.t.Helper()
-	daemontest.Await(e.t, "the engine at "+e.url+" answers", func() bool {
-		answer, err := http.Get(e.url + "/health")
-		if err != nil {
-			return false
-		}
-		return answer.Body.Close() == nil
-	})
-}
+// ask sends a request, and gives whether it came to its end.
+func (e *simEngine) ask(words, tokens int) <-chan bool { return e.Ask(e.t.Context(), words, tokens) }
 
 // replicaNamed is what the daemon holds of a replica; nil is nothing yet.
 func replicaNamed(d *daemontest.Daemon, name string) *serving.Score {

@@ -33,7 +33,7 @@ func TestStalledEnginesAreRestarted(t *testing.T) {
 	quiet := []*simEngine{prefill, slowly, asleep, idle, loading}
 
 	for _, e := range slices.Concat(stalls, []*simEngine{prefill, slowly, asleep, idle}) {
-		e.awaitUp()
+		e.AwaitUp()
 	}
 	for _, e := range stalls {
 		e.ask(1, 100000)
@@ -42,8 +42,8 @@ func TestStalledEnginesAreRestarted(t *testing.T) {
 	slowly.ask(1, 1000)
 	asleep.ask(1, 100000)
 	h.begins()
-	must(t, h.Sim.Activity("3", node.Busy))  // the engine shows tokens alone
-	must(t, h.Sim.Activity("6", node.Ghost)) // of an engine that does nothing
+	must(t, prefill.Show(node.Busy)) // the engine shows tokens alone
+	must(t, idle.Show(node.Ghost))   // of an engine that does nothing
 	for _, e := range stalls {
 		awaitReplica(t, h.Daemon, h.full(e.pod.Name), serving.Well)
 	}
@@ -102,7 +102,7 @@ func TestAStallIsOnlyToldOf(t *testing.T) {
 	h := onServing(t).hurried()
 	h.Config.Mode = "contain"
 	e := h.deploy("frozen", []int{0})
-	e.awaitUp()
+	e.AwaitUp()
 	e.ask(1, 100000)
 	h.begins()
 	awaitReplica(t, h.Daemon, h.full("frozen"), serving.Well)
@@ -127,7 +127,7 @@ func TestAnAgentKilledInAStall(t *testing.T) {
 	e := h.deployed("claims", []int{0})
 	h.budget(0)
 	h.kubelet.Claim(h.name, "claims", "gpu.nvidia.com", "gpu-0")
-	e.awaitUp()
+	e.AwaitUp()
 	e.ask(1, 100000)
 	h.begins()
 	awaitReplica(t, h.Daemon, h.full("claims"), serving.Well)
@@ -157,10 +157,10 @@ func TestAStallOnBareMetal(t *testing.T) {
 	d.Config.Mode = "contain"
 	hurry(&d.Config)
 	d.Config.Serving.Enabled = true
-	e := w.engine(anyLoopback()+":8000", "", []int{3})
-	d.Config.Serving.Engines = append(d.Config.Serving.Engines, localEngine("chat", "engine", e.url+"/metrics"))
+	e := w.engine("", []int{3})
+	d.Config.Serving.Engines = append(d.Config.Serving.Engines, localEngine("chat", "engine", e.Metrics()))
 	d.Config.Serving.Prometheus = fleetAt(t, "0.001")
-	e.awaitUp()
+	e.AwaitUp()
 	e.ask(1, 100000)
 	d.StartReady()
 	awaitReplica(t, d, "chat", serving.Well)
