@@ -1,6 +1,10 @@
 package serving
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // State is how a replica, or an engine of it, gets on with its requests.
 type State uint8
@@ -28,6 +32,16 @@ func (s State) String() string { return states[s] }
 
 // MarshalText writes the word.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the word.
+func (s *State) UnmarshalText(text []byte) error {
+	n := slices.Index(states[:], string(text))
+	if n < 0 {
+		return fmt.Errorf("state of a replica: %.40q is none", text)
+	}
+	*s = State(n)
+	return nil
+}
 
 // phase is how an engine gets on by its own word.
 type phase uint8
