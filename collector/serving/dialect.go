@@ -21,6 +21,7 @@ type Dialect struct {
 	Name       string   `yaml:"name"`
 	Known      []string `yaml:"known"`
 	Path       string   `yaml:"path"`
+	OpenAI     bool     `yaml:"openai"`
 	Engine     string   `yaml:"engine"`
 	Model      string   `yaml:"model"`
 	Repeats    []string `yaml:"repeats"`
@@ -102,6 +103,13 @@ func (d *Dialects) Path(name string) string {
 		return one.Path
 	}
 	return DefaultPath
+}
+
+// OpenAI says whether engines of a dialect have the OpenAI API at the port of their
+// metrics; those that are not known have not.
+func (d *Dialects) OpenAI(name string) bool {
+	one := d.find(name)
+	return one != nil && one.OpenAI
 }
 
 func (d *Dialects) find(name string) *dialect {

@@ -39,12 +39,15 @@ type Told struct {
 	Why   string    `json:"why"`
 }
 
+// whyLimit bounds a reason in bytes: admission.yaml bounds the annotation.
+const whyLimit = 400
+
 // tell gives label and annotation for a state, as a patch has them.
 func tell(s State, why string) (label, annotation any) {
 	if s == InService {
 		return nil, nil
 	}
-	text, err := json.Marshal(Told{s, time.Now().UTC().Truncate(time.Second), why})
+	text, err := json.Marshal(Told{s, time.Now().UTC().Truncate(time.Second), why[:min(len(why), whyLimit)]})
 	if err != nil {
 		panic(err) // of strings and a time: never
 	}
