@@ -58,6 +58,10 @@ type Options struct {
 	Watcher Watcher
 	// Replicas asks the serving engines; nil where nobody does.
 	Replicas Replicas
+	// Rotation lets replicas have requests or not; nil where there are none.
+	Rotation Rotation
+	// Canary asks replicas; nil where none does.
+	Canary Canary
 	// Neighbours hears the other nodes of the NVLink domain; nil where nobody can.
 	Neighbours Domain
 	// Workloads names what works on the node's GPUs; nil where nobody can tell.
@@ -110,6 +114,7 @@ type Agent struct {
 	look   *looker
 	listen *listener
 	guard  *guardian
+	rotate *rotator
 	// work and imex are the looks at what works on the GPUs and at IMEX.
 	work, imex *rounds
 	fencer     *fencer
@@ -134,6 +139,7 @@ func New(opts Options) (*Agent, error) {
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	a.listen = newListener(opts, c)
 	a.guard, a.fencer = newGuardian(opts, c), newFencer(opts, c)
+	a.rotate = newRotator(opts)
 	a.work, a.imex = newRounds(c, workEvery, workLimit, a.works), newRounds(c, imexEvery, imexLimit, a.lends)
 	c.hearing = a.hearing
 	c.publish = func(w wishes) {
@@ -146,6 +152,7 @@ func New(opts Options) (*Agent, error) {
 		a.work.want(w.racked && opts.Workloads != nil)
 		a.imex.want(w.lends && opts.IMEX != nil)
 		a.fencer.wants(w.fences, w.fencesKnown)
+		a.rotate.want(w.stands, w.looks)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -192,6 +199,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.listen.run(ctx) })
 	wg.Go(func() { a.work.run(ctx) })
 	wg.Go(func() { a.imex.run(ctx) })
+	wg.Go(func() { a.rotate.run(ctx) })
+	if a.opts.Canary != nil {
+		wg.Go(func() { a.askReplicas(ctx) })
+	}
 	if a.opts.Group != nil {
 		wg.Go(func() { a.guard.run(ctx) })
 	}
