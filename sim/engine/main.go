@@ -6,7 +6,8 @@
 // A POST to /sim/fault plays the fault that the body names, such as "slow 8". One to
 // /sim/restart begins the process anew, in the same pid, loading included. With the
 // folder of a simulated node its GPUs are busy while tokens are computed, and idle
-// while not; what sim/ctl makes them show instead stands until that changes.
+// while not; what sim/ctl makes them show instead stands until that changes. Of several
+// ranks each has its share of the GPUs, in their order.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -59,7 +61,12 @@ func run(o serving.Options, listen string, load time.Duration, sim string, gpus 
 		if err != nil {
 			return err
 		}
-		go engine.Follow(context.Background(), followed, func(busy bool) { show(n, gpus, busy) })
+		if o.Ranks < 1 || len(gpus)%o.Ranks != 0 {
+			return fmt.Errorf("%d GPUs are not the same number for each of %d ranks", len(gpus), o.Ranks)
+		}
+		for rank, share := range slices.Collect(slices.Chunk(gpus, len(gpus)/o.Ranks)) {
+			go engine.Follow(context.Background(), rank, followed, func(busy bool) { show(n, share, busy) })
+		}
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", engine)

@@ -108,30 +108,28 @@ func (e *Engine) born() *life {
 	return l
 }
 
-// Tokens are how many were computed so far, prompts included: they rise while the
-// engine works.
-func (e *Engine) Tokens() (tokens int) {
+// tokens are how many a rank has computed so far, prompts included: they rise while it
+// works.
+func (e *Engine) tokens(rank int) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range e.life.ranks {
-		tokens += r.prompt + r.generated
-	}
-	return tokens
+	r := e.life.ranks[rank]
+	return r.prompt + r.generated
 }
 
-// Follow tells, once a period until ctx ends, whether tokens were computed in it:
-// at first, and when that changes.
-func (e *Engine) Follow(ctx context.Context, period time.Duration, tell func(busy bool)) {
+// Follow tells, once a period until ctx ends, whether a rank has computed tokens in it:
+// at first, and when that changes. Ranks are counted from 0.
+func (e *Engine) Follow(ctx context.Context, rank int, period time.Duration, tell func(busy bool)) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
-	before, told := e.Tokens(), false
+	before, told := e.tokens(rank), false
 	for tell(told); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now := e.Tokens()
+		now := e.tokens(rank)
 		if busy := now != before; busy != told {
 			told = busy
 			tell(told)

@@ -186,7 +186,7 @@ func TestFollow(t *testing.T) {
 			time.Sleep(2100 * time.Millisecond)
 			ask(t.Context(), e, "/v1/completions", "")
 		}()
-		e.Follow(ctx, 500*time.Millisecond, func(busy bool) { told = append(told, fmt.Sprint(time.Since(began), busy)) })
+		e.Follow(ctx, 0, 500*time.Millisecond, func(busy bool) { told = append(told, fmt.Sprint(time.Since(began), busy)) })
 		if got := strings.Join(told, ", "); got != "0s false, 2.5s true, 4s false" {
 			t.Error(got)
 		}
