@@ -11,7 +11,8 @@ import (
 )
 
 // lookEvery is the time between two looks at all processes, each of which costs some
-// milliseconds.
+// milliseconds. One that has found nobody counts for nothing: the driver's child may
+// not have told the GPUs yet.
 const lookEvery = 15 * time.Second
 
 // local are the engines that the site names.
@@ -65,7 +66,8 @@ func (l *local) wish(e Engine) wish {
 // holding finds the GPUs that processes of a name have open, what tells one start of
 // them from the next, and the first of them; 0 where there is none.
 func (l *local) holding(name string, now time.Time) (gpus []string, life string, pid int) {
-	if l.looked.IsZero() || now.Sub(l.looked) >= lookEvery {
+	nobody := len(l.found.Processes) == 0 && now.After(l.looked)
+	if nobody || now.Sub(l.looked) >= lookEvery {
 		l.looked, l.found = now, l.processes()
 	}
 	var pids []string

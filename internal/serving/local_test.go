@@ -35,14 +35,19 @@ func TestLocal(t *testing.T) {
 		}
 	}
 	is("nobody runs", 1, listed)
+	now = now.Add(1)
+	is("nobody yet", 2, listed)
 	found.Processes = []holders.Process{
 		{PID: 7, Name: "VLLM::Worker", GPUs: []string{"GPU-1"}}, {PID: 8, Name: "python3", GPUs: []string{"GPU-5"}},
 		{PID: 9, Name: "VLLM::Worker", GPUs: []string{"GPU-0", "GPU-1"}},
 	}
-	now = now.Add(lookEvery - 1)
-	is("looked at a moment ago", 1, listed)
 	now = now.Add(1)
-	is("two run", 2, append(listed, collect.Target{Replica: serving.Replica{Name: "found", Life: "7 9", GPUs: []string{"GPU-0", "GPU-1"}}, URL: "http://c", PID: 7}))
+	both := append(listed, collect.Target{Replica: serving.Replica{Name: "found", Life: "7 9", GPUs: []string{"GPU-0", "GPU-1"}}, URL: "http://c", PID: 7})
+	is("two run", 3, both)
+	now = now.Add(lookEvery - 1)
+	is("looked at a moment ago", 3, both)
+	now = now.Add(1)
+	is("it is time again", 4, both)
 }
 
 func TestLoad(t *testing.T) {

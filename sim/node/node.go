@@ -100,6 +100,9 @@ func Open(dir string) (*Node, error) {
 	return &Node{dir: dir}, nil
 }
 
+// Dir is the node's folder, by which Open finds it.
+func (n *Node) Dir() string { return n.dir }
+
 // KmsgPath is the node's kernel log, a file of /dev/kmsg records.
 func (n *Node) KmsgPath() string { return n.path(kmsgFile) }
 

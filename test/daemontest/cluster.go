@@ -49,6 +49,15 @@ func (p *Programs) DeployRepair(t testing.TB, cluster *kubetest.Cluster) {
 	)
 }
 
+// DeployServing adds deploy/serving.yaml to what DeployRepair has applied.
+func (p *Programs) DeployServing(t testing.TB, cluster *kubetest.Cluster) {
+	t.Helper()
+	p.apply(t, cluster, "serving.yaml",
+		authorizationv1.ResourceAttributes{Verb: "watch", Resource: "pods"},
+		authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
+	)
+}
+
 // apply applies a manifest of deploy/, and returns when the account has the rights.
 func (p *Programs) apply(t testing.TB, cluster *kubetest.Cluster, name string, rights ...authorizationv1.ResourceAttributes) {
 	t.Helper()

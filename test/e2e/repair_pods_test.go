@@ -46,7 +46,7 @@ func (w *workshop) list(pid int, pod string) {
 		cgroup = "0::/kubepods.slice/pod" + pod + "/1\n"
 	}
 	must(w.t, os.Mkdir(folder, 0o755))
-	for _, name := range []string{"comm", "fd", "task"} {
+	for _, name := range []string{"comm", "fd", "task", "stat"} {
 		must(w.t, os.Symlink(fmt.Sprintf("/proc/%d/%s", pid, name), filepath.Join(folder, name)))
 	}
 	must(w.t, os.WriteFile(filepath.Join(folder, "cgroup"), []byte(cgroup), 0o600))
