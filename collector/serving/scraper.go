@@ -48,11 +48,12 @@ func New(options Options) (*Scraper, error) {
 
 // Run asks every endpoint each period, at once at first, until ctx ends, and calls
 // out from one goroutine with the last look at each of them, in the order of the
-// targets. One that was never looked at to the end is left out.
+// targets.
 //
 // Out is called when all have answered or are past their deadline. Where one takes
-// long it is called a second after the first question as well, so that the others
-// need not wait for it. So a look may come in more than one list; its At tells.
+// long, and has been looked at before, it is called a second after the first question
+// as well, so that the others need not wait for it. So a look may come in more than one
+// list; its At tells.
 func (s *Scraper) Run(ctx context.Context, out func([]serving.Scrape)) {
 	ticker := time.NewTicker(s.options.Period)
 	defer ticker.Stop()
@@ -98,7 +99,10 @@ func (s *Scraper) round(ctx context.Context, last []serving.Scrape, out func([]s
 			looks[a.n] = &a.scrape
 			left--
 		case <-late.C:
-			out(known(looks))
+			// Who has never been looked at yet would seem to be gone.
+			if list := known(looks); len(list) == len(looks) {
+				out(list)
+			}
 		}
 	}
 	if ctx.Err() != nil {

@@ -106,10 +106,10 @@ func TestRun(t *testing.T) {
 		{"nobody", func(*node) {}, []string{"0s:", "5s:", "10s:"}},
 		{"all answer at once", func(n *node) { n.add("a", counting()); n.add("b", counting()) },
 			[]string{"0s: a=1@0s(0) b=1@0s(0)", "5s: a=2@5s(0) b=2@5s(0)", "10s: a=3@10s(0) b=3@10s(0)"}},
-		{"a frozen one does not delay the others", func(n *node) { n.add("a", after(frozen)); n.add("b", counting()) },
-			[]string{"1s: b=1@0s(0)", "5s: a@0s(2) b=1@0s(0)", "6s: a@0s(2) b=2@5s(0)", "10s: a@5s(2) b=2@5s(0)", "11s: a@5s(2) b=3@10s(0)"}},
+		{"a frozen one does not delay the others, once it is known", func(n *node) { n.add("a", after(frozen)); n.add("b", counting()) },
+			[]string{"5s: a@0s(2) b=1@0s(0)", "6s: a@0s(2) b=2@5s(0)", "10s: a@5s(2) b=2@5s(0)", "11s: a@5s(2) b=3@10s(0)"}},
 		{"a slow one is told when it has answered", func(n *node) { n.add("a", after(3*time.Second)); n.add("b", counting()) },
-			[]string{"1s: b=1@0s(0)", "3s: a=1@0s(0) b=1@0s(0)", "6s: a=1@0s(0) b=2@5s(0)", "8s: a=1@5s(0) b=2@5s(0)", "11s: a=1@5s(0) b=3@10s(0)"}},
+			[]string{"3s: a=1@0s(0) b=1@0s(0)", "6s: a=1@0s(0) b=2@5s(0)", "8s: a=1@5s(0) b=2@5s(0)", "11s: a=1@5s(0) b=3@10s(0)"}},
 		{"refused and failed", func(n *node) { n.add("a", failing(syscall.ECONNREFUSED)); n.add("b", failing(errors.New("odd"))) },
 			[]string{"0s: a@0s(1) b@0s(3)", "5s: a@5s(1) b@5s(3)", "10s: a@10s(1) b@10s(3)"}},
 		{"no engine", func(n *node) {
@@ -147,7 +147,7 @@ func TestRunForgets(t *testing.T) {
 			}
 			return n.targets
 		})
-		want := []string{"1s: a=1@0s(0)", "2s: a=1@0s(0) b=1@0s(0)", "6s: a=2@5s(0)", "7s: a=2@5s(0) b=1@5s(0)", "10s: a=3@10s(0)"}
+		want := []string{"2s: a=1@0s(0) b=1@0s(0)", "7s: a=2@5s(0) b=1@5s(0)", "10s: a=3@10s(0)"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

@@ -25,6 +25,11 @@ type grants struct {
 	ask func(context.Context) ([]pods.Grant, error)
 	log *slog.Logger
 	due chan struct{}
+	// answered is closed when the kubelet has answered, and all GPUs in the answer were
+	// known or it was its second.
+	answered chan struct{}
+	answers  int
+	begun    bool
 	// trouble is what the log has been told.
 	trouble string
 
@@ -33,7 +38,7 @@ type grants struct {
 }
 
 func newGrants(o Options) *grants {
-	return &grants{ask: o.Grants, log: o.Log, due: make(chan struct{}, 1)}
+	return &grants{ask: o.Grants, log: o.Log, due: make(chan struct{}, 1), answered: make(chan struct{})}
 }
 
 // changed has the kubelet asked.
@@ -44,8 +49,8 @@ func (g *grants) changed() {
 	}
 }
 
-// run asks when it is due, and again where an answer was not all of it, until ctx
-// ends.
+// run asks when it is due, and again where an answer was not all of it, until ctx ends;
+// sooner while nothing is known yet.
 func (g *grants) run(ctx context.Context) {
 	var once <-chan time.Time
 	for {
@@ -56,7 +61,10 @@ func (g *grants) run(ctx context.Context) {
 		case <-once:
 		}
 		once = nil
-		if !g.look(ctx) {
+		switch whole := g.look(ctx); {
+		case !g.begun:
+			once = time.After(0)
+		case !whole:
 			once = time.After(again)
 		}
 		select {
@@ -88,7 +96,18 @@ func (g *grants) look(ctx context.Context) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.known = known
+	g.count(whole)
 	return whole
+}
+
+// count counts an answer. After the first the driver's child may still have to tell the
+// GPUs.
+func (g *grants) count(whole bool) {
+	if g.answers++; g.begun || !whole && g.answers == 1 {
+		return
+	}
+	g.begun = true
+	close(g.answered)
 }
 
 // tell logs what is wrong, when that is something else than before.

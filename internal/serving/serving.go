@@ -55,7 +55,8 @@ func New(o Options) (*Serving, error) {
 
 // Run looks at everybody each period until ctx ends, and calls out from one goroutine
 // with all that is known of the replicas and the jobs of the node; collect.Scraper.Run
-// says when. With pods it begins when the first list of them is there.
+// says when. With pods it begins when the first list of them is there, and the kubelet
+// has said once who was given what.
 func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.Job)) error {
 	if s.options.Config != nil {
 		store, controller, err := watch(s.options, s.grants.changed)
@@ -66,12 +67,18 @@ func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.
 		defer following.Wait()
 		following.Go(func() { controller.RunWithContext(ctx) })
 		following.Go(func() { s.grants.run(ctx) })
+		s.grants.changed() // on a node without any pod nothing else would ask
 		if !cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
 			return nil
 		}
 		s.mu.Lock()
 		s.pods = store
 		s.mu.Unlock()
+		select {
+		case <-s.grants.answered: // before that, who serves would seem to be gone
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	s.scraper.Run(ctx, func(list []serving.Scrape) {
 		list = s.keep(list)

@@ -69,6 +69,20 @@ func TestForeignGuess(t *testing.T) {
 	b.await("named of [GPU-1], decode: 4  with 0", "job guessed of [GPU-0]")
 }
 
+// Until the kubelet has said who was given what, nothing is told: who serves would seem
+// to be gone.
+func TestNothingIsToldBeforeTheKubelet(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, port := b.engine(sim.Options{})
+	b.pod("replica", map[string]string{AnnotationPort: port})
+	b.kubelet.Give(b.name, "replica", resource, "GPU-0")
+	b.start()
+	if first := b.tell(<-b.out); first != "replica of [GPU-0], decode: 0 vllm with 1" {
+		t.Errorf("the first look is %q", first)
+	}
+}
+
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
