@@ -29,7 +29,8 @@ import (
 type servingHost struct {
 	*repairHost
 	t       testing.TB
-	engines map[string]*simEngine // by the pod
+	engines map[string]*simEngine     // by the pod
+	gates   []corev1.PodReadinessGate // of the pods that are deployed
 }
 
 // simEngine is one such process.
@@ -88,7 +89,7 @@ func (h *servingHost) deployed(name string, gpus []int, flags ...string) *simEng
 	pod, err := pods.Create(h.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "serve", inRotation: "yes"},
 			Annotations: map[string]string{"gpuhealthd.io/serving-port": "8000"}},
-		Spec: corev1.PodSpec{NodeName: h.name, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}},
+		Spec: corev1.PodSpec{NodeName: h.name, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}, ReadinessGates: h.gates},
 	}, metav1.CreateOptions{})
 	must(h.t, err)
 	e := h.engine(ip+":8000", string(pod.UID), gpus, flags...)
