@@ -44,7 +44,8 @@ type Prober struct {
 	busy map[key]bool
 }
 
-type key struct{ replica, url string }
+// key is an endpoint of one life of a replica: the next one is asked at once.
+type key struct{ replica, life, url string }
 
 // New makes a prober. start numbers the first prompt: another number, such as the
 // time, keeps an engine from answering out of what it has read before.
@@ -122,4 +123,4 @@ func (p *Prober) over(t Target, o serving.Outcome) {
 	}
 }
 
-func (t Target) key() key { return key{t.Replica.Name, t.URL} }
+func (t Target) key() key { return key{t.Replica.Name, t.Replica.Life, t.URL} }

@@ -165,6 +165,10 @@ func TestNobodyThereYet(t *testing.T) {
 	if asked(6) || !asked(15) {
 		t.Error("want it asked after 12 s")
 	}
+	p.over(target[0], serving.Passed)
+	if target[0].Replica.Life = "2"; !asked(16) {
+		t.Error("want its next life asked at once")
+	}
 }
 
 // TestBudget shares what there is among many.
@@ -216,4 +220,21 @@ func FuzzStream(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkProbe is one whole request, at an engine that takes no time itself.
+func BenchmarkProbe(b *testing.B) {
+	client := New(Default(), 0).client
+	client.Transport = engine(func(w http.ResponseWriter, _ *http.Request) {
+		for range answerTokens {
+			send(w, token)
+		}
+		send(w, "data: [DONE]\n\n")
+	})
+	b.ReportAllocs()
+	for n := uint64(0); b.Loop(); n++ {
+		if p := probe(b.Context(), client, Target{URL: "http://replica"}, DefaultLimits(), n); p.Outcome != serving.Passed {
+			b.Fatal(p)
+		}
+	}
 }
