@@ -89,7 +89,7 @@ func TestCanariesOfASite(t *testing.T) {
 	}
 	s.targets()
 	var got []string
-	for _, target := range s.Canaries(func(r serving.Replica) bool { return true }) {
+	for _, target := range s.Canaries(func(serving.Replica) bool { return true }) {
 		got = append(got, target.Replica.Name+" "+target.URL+" "+target.Model)
 	}
 	if diff := cmp.Diff([]string{"at-the-metrics http://a:1 m", "elsewhere http://a:3 "}, got); diff != "" {
