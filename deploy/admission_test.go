@@ -24,8 +24,8 @@ const (
 	restore   = `{"metadata":{"labels":{"nvidia.com/gpu.deploy.dcgm":"true"}}}`
 	keep      = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true","cluster-autoscaler.kubernetes.io/scale-down-disabled":"true"}}}`
 	noKeep    = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null,"cluster-autoscaler.kubernetes.io/scale-down-disabled":null}}}`
-	takeOut   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null},"annotations":{"gpuhealthd.io/out-of-rotation":"yes"}}}`
-	putBack   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"yes"},"annotations":{"gpuhealthd.io/out-of-rotation":null}}}`
+	takeOut   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null,"gpuhealthd.io/serving":"draining"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes","gpuhealthd.io/serving":"{}"}}}`
+	putBack   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"yes","gpuhealthd.io/serving":null},"annotations":{"gpuhealthd.io/out-of-rotation":null,"gpuhealthd.io/serving":null}}}`
 	shut      = `{"status":{"conditions":[{"type":"gpuhealthd.io/ready","status":"False","reason":"OutOfRotation"}]}}`
 	label     = `{"metadata":{"labels":{"gpuhealthd.io/state":"suspect"},"annotations":{"gpuhealthd.io/incident":"{}"}}}`
 	condition = `{"status":{"conditions":[{"type":"GPUHealthy","status":"False"},{"type":"NVLinkHealthy","status":"Unknown"}]}}`

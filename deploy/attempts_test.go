@@ -1,5 +1,7 @@
 package deploy
 
+import "strings"
+
 // nodeAttempts are writes to a Node that are not an agent's; subresource is empty or
 // status.
 var nodeAttempts = []struct{ name, node, patch, subresource string }{
@@ -44,6 +46,10 @@ var podAttempts = []struct{ name, pod, patch string }{
 	{"a deadline", own, `{"spec":{"activeDeadlineSeconds":1}}`},
 	{"another label", own, `{"metadata":{"labels":{"app":"other"}}}`},
 	{"a new label", own, `{"metadata":{"labels":{"gpuhealthd.io/x":"y"}}}`},
+	{"a state that is none", own, `{"metadata":{"labels":{"gpuhealthd.io/serving":"gold"}}}`},
+	{"a state of another's pod", other, `{"metadata":{"labels":{"gpuhealthd.io/serving":"draining"}}}`},
+	{"a word about another's pod", other, `{"metadata":{"annotations":{"gpuhealthd.io/serving":"{}"}}}`},
+	{"a book in the annotation", own, `{"metadata":{"annotations":{"gpuhealthd.io/serving":"` + strings.Repeat("x", 1025) + `"}}}`},
 	{"another value of the label", own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`},
 	{"another's pod into rotation", other, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"yes"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes"}}}`},
 	{"a note of what the label was not", own, `{"metadata":{"annotations":{"gpuhealthd.io/out-of-rotation":"no"}}}`},

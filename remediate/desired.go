@@ -63,7 +63,10 @@ func (p *Plan) holding() bool {
 func note(i *Incident) *Note {
 	v := i.Verdict
 	n := &Note{ID: v.ID, Opened: v.Opened.UTC(), Fault: string(v.Class), GPUs: []string{},
-		Radius: v.Radius.String(), Action: v.Action.String(), Step: i.next()}
+		Radius: v.Radius.String(), Action: v.Action.String(), Step: i.next(), Since: i.Since.UTC()}
+	if i.State == Probation && !i.Adopted { // the end of one that was adopted is put off with each poll
+		n.Until = i.Until.UTC()
+	}
 	for _, g := range v.GPUs {
 		if g.UUID != "" {
 			n.GPUs = append(n.GPUs, g.UUID)

@@ -101,7 +101,9 @@ func (p *Plan) askAnew(now time.Time) {
 	for _, i := range slices.Clone(p.state.Open) {
 		switch {
 		case i.State == Probation && !now.Before(i.Until):
-			p.returns(now, i)
+			if !p.unproved(now, i) {
+				p.returns(now, i)
+			}
 		case p.barred(i) && i.standing() && !i.Adopted:
 			p.act(now, i)
 		}

@@ -101,6 +101,8 @@ type Incident struct {
 	// Until is when the present state's deadline passes: the end of the probation,
 	// and in mode repair that of any state.
 	Until time.Time `json:"until,omitzero"`
+	// Waited is since when a served probation waits for replicas; zero is not.
+	Waited time.Time `json:"waited,omitzero"`
 	// Seen is when the Node was seen contained for it, or made anew and not.
 	Seen time.Time `json:"seen,omitzero"`
 	// Settling is until when a repair is given time to be seen to have worked.

@@ -61,7 +61,11 @@ type Note struct {
 	Radius string    `json:"radius"`
 	Action string    `json:"action"`
 	Step   string    `json:"step"`
-	Owner  Owner     `json:"owner,omitempty"`
+	// Since is when the node came into the state that its label shows, where that is
+	// kept; Until is when a probation is over that nothing comes in between.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	Owner Owner     `json:"owner,omitempty"`
 	// Kept are the autoscalers' annotations that were set with this mark, and go
 	// with it.
 	Kept []string `json:"kept,omitempty"`

@@ -42,6 +42,9 @@ type Sources struct {
 	// Together are the groups of GPUs that can only be reset as one; a GPU of none
 	// is reset alone.
 	Together [][]fault.Device `json:"together,omitempty"`
+	// Unproved are the replicas of the node that have not proved that they serve, each
+	// with what it lacks, in words.
+	Unproved []string `json:"unproved,omitempty"`
 }
 
 // Plan is the state machine over a node's incidents. It is not safe for
@@ -323,8 +326,8 @@ func (p *Plan) Tick(now time.Time) {
 		if i.Adopted && !p.sees() {
 			i.Until = now.Add(p.policy.Probation)
 		}
-		if i.State == Probation && !now.Before(i.Until) && !p.bound() && p.returns(now, i) {
-			p.tell(now, i.Verdict, "Normal", "ProbationServed", string(i.Verdict.Class)+" is over, and the probation is served")
+		if i.State == Probation && !now.Before(i.Until) && !p.bound() && !p.unproved(now, i) && p.returns(now, i) {
+			p.servedProbation(now, i)
 			p.end(now, i)
 		}
 	}

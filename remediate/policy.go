@@ -83,6 +83,9 @@ type Policy struct {
 	Probation time.Duration
 	// Fence has a GPU fenced by itself where that is enough, and the cluster can.
 	Fence bool
+	// Replicas is how long a node that has served its probation waits for its replicas
+	// to prove that they serve; 0 waits for none.
+	Replicas time.Duration
 	// KeepFromAutoscaler has autoscalers told to let a node be that is out of
 	// service.
 	KeepFromAutoscaler bool

@@ -22,6 +22,7 @@ import (
 //	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [closed] [app] [pods=NAME@UID,…]
 //	+1s together ADDRESS…              GPUs that can only be reset as one
 //	+1s blind WHY                      the driver cannot be asked any more
+//	+1s unproved [REPLICA]             a replica has not proved that it serves; or all have
 //	+1s store [WHY]                    the store breaks, or is mended
 //	+2s admin cordon|uncordon|recreate|strip   somebody changes the Node
 //	+9s tick                           time passes
@@ -85,7 +86,7 @@ type stage struct {
 }
 
 func play(t *testing.T, in []byte) string {
-	s := &stage{t: t, policy: Policy{Mode: Contain, Probation: 10 * time.Minute},
+	s := &stage{t: t, policy: Policy{Mode: Contain, Probation: 10 * time.Minute, Replicas: 5 * time.Minute},
 		start: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC),
 		node:  model{Observed: Observed{Exists: true, UID: "uid-1"}}}
 	s.plan = NewPlan(s.policy)
@@ -123,6 +124,10 @@ func (s *stage) do(n int, word string, args []string) {
 	case "blind":
 		src := s.plan.sources
 		src.Blind = strings.Join(args, " ")
+		s.plan.Sources(s.now, src)
+	case "unproved":
+		src := s.plan.sources
+		src.Unproved = args
 		s.plan.Sources(s.now, src)
 	case "store":
 		src := s.plan.sources

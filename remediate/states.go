@@ -47,7 +47,7 @@ func States() []StateRule {
 			}},
 		{State: Probation, Means: "the fault is over, and must stay so before the node serves again",
 			Deadline: "contain.probation", Limit: func(p Policy) time.Duration { return p.Probation },
-			Passed: "the node serves again",
+			Passed: "the node serves again, once its replicas have proved that they do, for which it waits no longer than serving.probationLimit",
 			Exits: []Exit{
 				{Healthy, "the probation is served, or an administrator uncordons the node"},
 				{Quarantined, "a fault that was known by the Node's mark alone, or that went as a symptom, is found again; or another part sits there, and is diagnosed"},

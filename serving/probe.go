@@ -1,6 +1,10 @@
 package serving
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Outcome is how a canary's request ended.
 type Outcome uint8
@@ -38,6 +42,16 @@ func (o Outcome) String() string {
 
 // MarshalText writes the outcome as String does.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads the outcome's name.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	n := slices.Index(outcomeNames[:], string(text))
+	if n < 0 {
+		return fmt.Errorf("outcome of a canary's request: %.40q is none", text)
+	}
+	*o = Outcome(n)
+	return nil
+}
 
 // Probe is one canary's request to a replica.
 type Probe struct {

@@ -8,7 +8,7 @@ import (
 // Part names a part of a score.
 type Part string
 
-// The parts. A canary's may come beside them.
+// The parts.
 const (
 	// PartProgress falls with the time for which no request gets on, to 0 at a stall.
 	PartProgress Part = "progress"
@@ -17,6 +17,9 @@ const (
 	// PartGPU is the share of the GPUs that are in order: neither wedged nor known to be
 	// at fault.
 	PartGPU Part = "gpu"
+	// PartCanary is the share of a canary's last requests that passed. It comes beside
+	// what Scores knows: Set.
+	PartCanary Part = "canary"
 )
 
 // Score is the health of a replica. No engine tells its latencies by the length of
@@ -40,19 +43,19 @@ func (w *Watch) Scores(now time.Time, fleet Fleet, sick map[string]bool) []Score
 	for _, r := range rs {
 		l := w.look(now, r)
 		s := Score{Replica: r.now, Model: r.model(), State: l.State, Latency: r.latency(), Parts: map[Part]float64{}}
-		s.set(PartProgress, w.progress(now, r, l.side))
-		s.set(PartGPU, w.inOrder(now, l, sick))
+		s.Set(PartProgress, w.progress(now, r, l.side))
+		s.Set(PartGPU, w.inOrder(now, l, sick))
 		scores = append(scores, s)
 	}
 	for i := range scores {
 		s := &scores[i]
-		s.set(PartLatency, worst(s.Latency.against(peers(scores, i)), s.Latency.against(fleet[s.Model])))
+		s.Set(PartLatency, worst(s.Latency.against(peers(scores, i)), s.Latency.against(fleet[s.Model])))
 	}
 	return scores
 }
 
-// set adds a part, where it is known.
-func (s *Score) set(part Part, v *float64) {
+// Set adds a part, from 0 to 1, where it is known.
+func (s *Score) Set(part Part, v *float64) {
 	if v != nil {
 		s.Parts[part] = *v
 		s.Value = worst(s.Value, v)

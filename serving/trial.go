@@ -2,114 +2,177 @@ package serving
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Passes is how many times in a row a replica has to pass.
+// Passes is how many times in a row a replica has to pass, and how many times in a row
+// one that serves has to fail before that is held of it.
 const Passes = 2
 
-// Trial is how far one life of a replica has proved that it serves.
+// Entrant is a replica as it comes to its trial.
+type Entrant struct {
+	Replica Replica
+	// Asked says that a canary asks it, and then nothing else counts.
+	Asked bool
+	// Held says that it gets no requests before the trial is over.
+	Held bool
+	// Proved says that this life was through its trial before; Failing that it was
+	// held to fail then.
+	Proved, Failing bool
+	// Lacks is why nobody can tell anything of it; empty where somebody can.
+	Lacks string
+}
+
+// Trial is how far one life of a replica has proved that it serves, and whether it
+// still does.
 type Trial struct {
 	Replica Replica   `json:"replica"`
 	Since   time.Time `json:"since"`
-	// Passed is how many times in a row, Passes when it is over.
+	// Held says that it gets no requests before the trial is over.
+	Held bool `json:"held,omitempty"`
+	// Passed and Failed are how many times in a row it did either.
 	Passed int `json:"passed"`
+	Failed int `json:"failed,omitempty"`
 	// Over is when it had passed often enough; zero before.
 	Over time.Time `json:"over,omitzero"`
-	// Why is what the last look lacked, empty where it was passed.
-	Why string `json:"why,omitempty"`
+	// Failing is since when it fails again; zero where it does not. Only a canary says
+	// so.
+	Failing time.Time `json:"failing,omitzero"`
+	// Why is what the last look lacked, empty where it was passed. Lacks is why nobody
+	// looks.
+	Why   string `json:"why,omitempty"`
+	Lacks string `json:"lacks,omitempty"`
+	// Canary is nil where no canary asks.
+	Canary *Recent `json:"canary,omitempty"`
+
+	// looked is when its engines were looked at, before what they said then.
+	looked time.Time
+	before map[engineAt]Reading
 }
+
+// engineAt is an engine behind an endpoint.
+type engineAt struct{ endpoint, engine string }
+
+// of says whether the trial is one of this life.
+func (t *Trial) of(r Replica) bool { return t.Replica.ID() == r.ID() && t.Replica.Life == r.Life }
 
 // Open says whether the replica may have requests.
 func (t Trial) Open() bool { return !t.Over.IsZero() }
 
+// Wants is why the replica cannot be counted on yet, in words; empty where it can.
+func (t Trial) Wants() string {
+	switch {
+	case t.Open() && t.Failing.IsZero():
+		return ""
+	case t.Lacks != "":
+		return t.Lacks
+	case t.Why != "":
+		return t.Why
+	}
+	return fmt.Sprintf("it has passed %d of %d times", t.Passed, Passes)
+}
+
 // Trials follow the replicas of a node. A replica passes by whole answers to a
-// canary; where there is none, by what its engines tell: tokens that come while
+// canary; where none asks it, by what its engines tell: tokens that come while
 // requests are open, or engines with nothing to do that answer. That a process
 // answers is not enough, if it has requests and gets nowhere.
-type Trials struct {
-	canary bool
-	trials map[string]*Trial
-	before map[looked]Reading
-}
+type Trials map[string]*Trial
 
-// looked is an engine behind an endpoint.
-type looked struct{ replica, life, endpoint, engine string }
-
-// NewTrials makes them; canary says whether one asks the replicas.
-func NewTrials(canary bool) *Trials {
-	return &Trials{canary: canary, trials: map[string]*Trial{}, before: map[looked]Reading{}}
-}
-
-// Replicas takes in which there are. A life that has no trial gets one, unless
-// proved says that it has been through it before.
-func (t *Trials) Replicas(now time.Time, all []Replica, proved func(Replica) bool) {
+// Replicas takes in which there are. A life that has no trial gets one.
+func (t Trials) Replicas(now time.Time, all []Entrant) {
 	here := map[string]bool{}
-	for _, r := range all {
-		here[r.Name] = true
-		if have := t.trials[r.Name]; have != nil && have.Replica.UID == r.UID && have.Replica.Life == r.Life {
-			have.Replica = r
-			continue
+	for _, e := range all {
+		name := e.Replica.Name
+		here[name] = true
+		if have := t[name]; have == nil || !have.of(e.Replica) {
+			t[name] = begin(now, e)
 		}
-		begun := &Trial{Replica: r, Since: now, Why: "nothing was seen of it yet"}
-		if proved(r) {
-			begun.Passed, begun.Over, begun.Why = Passes, now, ""
-		}
-		t.trials[r.Name] = begun
+		t[name].enter(now, e)
 	}
-	for name := range t.trials {
-		if !here[name] {
-			delete(t.trials, name)
-		}
+	maps.DeleteFunc(t, func(name string, _ *Trial) bool { return !here[name] })
+}
+
+func begin(now time.Time, e Entrant) *Trial {
+	t := &Trial{Replica: e.Replica, Since: now, Why: "nothing was seen of it yet"}
+	if e.Proved && e.Failing {
+		t.Failing = now
+	}
+	return t
+}
+
+// enter takes in how the replica stands now. Whoever has let it have requests by hand
+// has ended its trial.
+func (t *Trial) enter(now time.Time, e Entrant) {
+	t.Replica, t.Held, t.Lacks = e.Replica, e.Held, e.Lacks
+	switch {
+	case !e.Asked:
+		t.Canary = nil
+	case t.Canary == nil:
+		t.Canary = &Recent{}
+	}
+	if e.Proved && !t.Open() {
+		t.Passed, t.Over, t.Why = Passes, now, ""
 	}
 }
 
-// Probe takes in how a canary's request ended.
-func (t *Trials) Probe(now time.Time, p Probe) {
-	have := t.trials[p.Replica.Name]
-	if !t.canary || have == nil || have.Replica.UID != p.Replica.UID || have.Replica.Life != p.Replica.Life || p.At.Before(have.Since) {
-		return
+// Probe takes in how a canary's request ended. News says that the one before ended
+// otherwise, or that it is the first and has not passed.
+func (t Trials) Probe(now time.Time, p Probe) (news bool) {
+	have := t[p.Replica.Name]
+	if have == nil || have.Canary == nil || !have.of(p.Replica) || p.At.Before(have.Since) {
+		return false
 	}
+	last, _ := have.Canary.last() // Passed where there was none
+	recent := *have.Canary
+	recent.take(p)
+	have.Canary = &recent
 	why := ""
 	if p.Outcome != Passed {
 		why = strings.TrimSuffix(fmt.Sprintf("the canary's request: %s, %s", p.Outcome, p.Why), ", ")
 	}
 	have.look(now, why)
+	return last != p.Outcome
 }
 
 // Scrapes takes in one look at all engines.
-func (t *Trials) Scrapes(now time.Time, all []Scrape) {
-	next := map[looked]Reading{}
-	lacks := map[string]string{}
+func (t Trials) Scrapes(now time.Time, all []Scrape) {
+	of := map[string][]Scrape{}
 	for _, s := range all {
-		if why := t.scrape(s, next); why != "" || lacks[s.Replica.Name] == "" {
-			lacks[s.Replica.Name] = why
+		if have := t[s.Replica.Name]; have != nil && have.of(s.Replica) && have.Canary == nil && !have.Open() {
+			of[s.Replica.Name] = append(of[s.Replica.Name], s)
 		}
 	}
-	t.before = next
-	for name, why := range lacks {
-		if have := t.trials[name]; have != nil && !t.canary {
-			have.look(now, why)
-		}
+	for name, scrapes := range of {
+		t[name].scrapes(now, scrapes)
 	}
 }
 
-// scrape says what one endpoint lacks, and remembers its engines.
-func (t *Trials) scrape(s Scrape, next map[looked]Reading) (why string) {
-	if s.Answer != Answered {
-		return "its metrics do not come: " + s.Why
+// scrapes takes in the scrapes of all endpoints, once each of them is a new one.
+func (t *Trial) scrapes(now time.Time, all []Scrape) {
+	oldest := slices.MinFunc(all, func(a, b Scrape) int { return a.At.Compare(b.At) }).At
+	if !oldest.After(t.looked) {
+		return
 	}
-	for _, r := range s.Engines {
-		at := looked{s.Replica.Name, s.Replica.Life, s.Endpoint, r.Engine}
-		last, seen := t.before[at]
-		next[at] = r
-		if lack := r.lacks(last, seen); lack != "" {
-			why = lack
+	t.looked = oldest
+	why, next := "", map[engineAt]Reading{}
+	for _, s := range all {
+		if s.Answer != Answered {
+			why = "its metrics do not come: " + s.Why
+		}
+		for _, r := range s.Engines {
+			at := engineAt{s.Endpoint, r.Engine}
+			last, seen := t.before[at]
+			next[at] = r
+			if lack := r.lacks(last, seen); lack != "" {
+				why = lack
+			}
 		}
 	}
-	return why
+	t.before = next
+	t.look(now, why)
 }
 
 // lacks says why an engine has not shown that it works, since the reading before.
@@ -133,22 +196,25 @@ func (r Reading) lacks(last Reading, seen bool) string {
 
 // look counts one look, of which why is what it lacked.
 func (t *Trial) look(now time.Time, why string) {
-	if t.Open() {
-		return
+	if t.Why = why; why == "" {
+		t.Passed, t.Failed = t.Passed+1, 0
+	} else {
+		t.Passed, t.Failed = 0, t.Failed+1
 	}
-	if t.Why = why; why != "" {
-		t.Passed = 0
-		return
-	}
-	if t.Passed++; t.Passed >= Passes {
+	switch {
+	case t.Passed >= Passes && !t.Open():
 		t.Over = now
+	case t.Passed >= Passes:
+		t.Failing = time.Time{}
+	case t.Failed >= Passes && t.Open() && t.Failing.IsZero():
+		t.Failing = now
 	}
 }
 
 // List gives the trials, by name.
-func (t *Trials) List() []Trial {
-	all := make([]Trial, 0, len(t.trials))
-	for _, one := range t.trials {
+func (t Trials) List() []Trial {
+	all := make([]Trial, 0, len(t))
+	for _, one := range t {
 		all = append(all, *one)
 	}
 	slices.SortFunc(all, func(a, b Trial) int { return strings.Compare(a.Replica.Name, b.Replica.Name) })

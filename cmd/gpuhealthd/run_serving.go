@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/canary"
 	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
@@ -16,6 +18,7 @@ import (
 	endpoints "github.com/gpuhealthd/gpuhealthd/internal/serving"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/remediate/prometheus"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
 // replicas are asked, and tell a drain what they have to do.
@@ -46,6 +49,7 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 		Ports: c.Ports, Roles: endpoints.DefaultRoles(), Groups: endpoints.DefaultGroups(),
 		Prometheus: prometheus.Server{URL: c.Prometheus},
 		Proc:       cfg.Repair.Proc, Period: time.Duration(c.Period), Deadline: time.Duration(c.Deadline), Dialects: dialects, Log: log,
+		Canary: c.Canary.Enabled, Every: c.Probation == config.LivesEvery, Settle: tools.Settle,
 	}
 	for _, e := range c.Engines {
 		o.Engines = append(o.Engines, endpoints.Engine(e))
@@ -53,11 +57,26 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 	if r.of, err = endpoints.New(o); err != nil {
 		return err
 	}
-	opts.Replicas = r.of
+	opts.Replicas, opts.Rotation = r.of, r.of
 	if c.Prometheus != "" {
 		opts.Fleet = r.of.Fleet
 	}
+	if c.Canary.Enabled {
+		opts.Canary = prober{r.of, canary.New(canary.Config{Period: time.Duration(c.Canary.Period), PerMinute: c.Canary.PerMinute, Limits: canary.Limits{
+			Frozen: time.Duration(c.Canary.Frozen), FirstToken: time.Duration(c.Canary.FirstToken), Rate: c.Canary.Rate}}, uint64(time.Now().UnixNano()))}
+	}
 	return nil
+}
+
+// prober asks the replicas what users would ask.
+type prober struct {
+	of   *endpoints.Serving
+	asks *canary.Prober
+}
+
+// Run implements agent.Canary.
+func (p prober) Run(ctx context.Context, may func(serving.Replica) bool, out func(serving.Probe)) {
+	p.asks.Run(ctx, func() []canary.Target { return p.of.Canaries(may) }, out)
 }
 
 // dialects are the kinds of engines that are known, and those of a site's own file.

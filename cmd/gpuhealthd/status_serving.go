@@ -47,9 +47,25 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 			fmt.Fprintf(out, "          %s\n", replay.Printable(fmt.Sprintf("%s: %s, recorded %s: %s", f.Workload, f.Fault, ago(s.At, f.Opened), f.Reason)))
 		}
 	}
+	for _, t := range v.Trials {
+		if why := t.Wants(); why != "" {
+			fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s %s: %s", t.Replica.Name, stands(t), why))))
+		}
+	}
 	for _, u := range v.Unasked {
 		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s, %s: %s", u.Replica, u.Endpoint, u.Why))))
 	}
+}
+
+// stands says how a replica stands that has not proved that it serves.
+func stands(t serving.Trial) string {
+	switch {
+	case t.Open():
+		return "fails"
+	case t.Held:
+		return "gets no requests yet"
+	}
+	return "has not proved that it serves"
 }
 
 // replicaTable has a line for each replica.

@@ -2,6 +2,7 @@ package canary
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -24,8 +25,13 @@ func Default() Config {
 	return Config{Period: 12 * time.Second, PerMinute: 60, Limits: DefaultLimits()}
 }
 
-// dialLimit is how long a connection may take.
-const dialLimit = 3 * time.Second
+const (
+	// dialLimit is how long a connection may take.
+	dialLimit = 3 * time.Second
+	// again is when a replica is asked anew that has not taken a request: it may be
+	// loading its model, and has computed nothing for us.
+	again = 3 * time.Second
+)
 
 // Prober sends the requests.
 type Prober struct {
@@ -38,7 +44,8 @@ type Prober struct {
 	busy map[key]bool
 }
 
-type key struct{ replica, url string }
+// key is an endpoint of one life of a replica: the next one is asked at once.
+type key struct{ replica, life, url string }
 
 // New makes a prober. start numbers the first prompt: another number, such as the
 // time, keeps an engine from answering out of what it has read before.
@@ -46,8 +53,9 @@ func New(cfg Config, start uint64) *Prober {
 	dial := net.Dialer{Timeout: dialLimit}
 	return &Prober{cfg: cfg, number: start, sent: map[key]time.Time{}, busy: map[key]bool{},
 		client: &http.Client{
-			// Straight to the replica: no proxy, and nobody who sends us elsewhere.
-			Transport:     &http.Transport{DialContext: dial.DialContext, DisableKeepAlives: true},
+			// Straight to the replica: no proxy, and nobody who sends us elsewhere. Its
+			// certificate is for its users' name, not for its address.
+			Transport:     &http.Transport{DialContext: dial.DialContext, DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}}
 }
@@ -72,7 +80,7 @@ func (p *Prober) Run(ctx context.Context, targets func() []Target, out func(serv
 			number := p.number
 			probes.Go(func() {
 				result := probe(ctx, p.client, t, p.cfg.Limits, number)
-				p.over(t)
+				p.over(t, result.Outcome)
 				if ctx.Err() == nil { // what we have cut off ourselves says nothing
 					out(result)
 				}
@@ -105,10 +113,14 @@ func (p *Prober) next(now time.Time, targets []Target) (chosen Target, due bool)
 	return chosen, due
 }
 
-func (p *Prober) over(t Target) {
+// over takes in that a target is asked no more.
+func (p *Prober) over(t Target, o serving.Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.busy, t.key())
+	if sent, known := p.sent[t.key()]; known && o == serving.Unreachable {
+		p.sent[t.key()] = sent.Add(min(0, again-p.cfg.Period))
+	}
 }
 
-func (t Target) key() key { return key{t.Replica.Name, t.URL} }
+func (t Target) key() key { return key{t.Replica.Name, t.Replica.Life, t.URL} }

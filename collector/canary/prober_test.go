@@ -82,6 +82,7 @@ func TestOutcomes(t *testing.T) {
 				client := New(Default(), 0).client
 				client.Transport = engine(c.answer)
 				p := probe(t.Context(), client, Target{URL: "http://replica"}, limits, 7)
+				time.Sleep(time.Second) // the engine sees its client go
 				if p.Outcome != c.want || p.Tokens != c.tokens || !strings.Contains(p.Why, c.why) || (p.Why == "") != (c.want == serving.Passed) {
 					t.Errorf("got %s, %d tokens, %q", p.Outcome, p.Tokens, p.Why)
 				}
@@ -114,7 +115,7 @@ func TestTurns(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[r.URL.Host]++
-			return nil, context.DeadlineExceeded
+			return &http.Response{StatusCode: http.StatusTeapot, Body: http.NoBody}, nil
 		})
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer stop()
@@ -143,6 +144,33 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// TestNobodyThereYet: one that takes no request is asked anew before its period is
+// over, for it costs it nothing.
+func TestNobodyThereYet(t *testing.T) {
+	t.Parallel()
+	p, now := New(Default(), 0), time.Now()
+	target := []Target{{URL: "http://r0"}}
+	asked := func(second int) bool {
+		_, due := p.next(now.Add(time.Duration(second)*time.Second), target)
+		return due
+	}
+	if !asked(0) {
+		t.Fatal("not asked")
+	}
+	p.over(target[0], serving.Unreachable)
+	if asked(2) || !asked(3) {
+		t.Error("want it asked after 3 s")
+	}
+	p.over(target[0], serving.Frozen)
+	if asked(6) || !asked(15) {
+		t.Error("want it asked after 12 s")
+	}
+	p.over(target[0], serving.Passed)
+	if target[0].Replica.Life = "2"; !asked(16) {
+		t.Error("want its next life asked at once")
+	}
+}
+
 // TestBudget shares what there is among many.
 func TestBudget(t *testing.T) {
 	t.Parallel()
@@ -156,7 +184,7 @@ func TestBudget(t *testing.T) {
 	for second := range 80 {
 		if target, due := p.next(start.Add(time.Duration(second)*time.Second), targets); due {
 			asked[target.URL]++
-			p.over(target)
+			p.over(target, serving.Passed)
 		}
 	}
 	for url, n := range asked {
@@ -192,4 +220,21 @@ func FuzzStream(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkProbe is one whole request, at an engine that takes no time itself.
+func BenchmarkProbe(b *testing.B) {
+	client := New(Default(), 0).client
+	client.Transport = engine(func(w http.ResponseWriter, _ *http.Request) {
+		for range answerTokens {
+			send(w, token)
+		}
+		send(w, "data: [DONE]\n\n")
+	})
+	b.ReportAllocs()
+	for n := uint64(0); b.Loop(); n++ {
+		if p := probe(b.Context(), client, Target{URL: "http://replica"}, DefaultLimits(), n); p.Outcome != serving.Passed {
+			b.Fatal(p)
+		}
+	}
 }

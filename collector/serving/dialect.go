@@ -21,6 +21,7 @@ type Dialect struct {
 	Name       string   `yaml:"name"`
 	Known      []string `yaml:"known"`
 	Path       string   `yaml:"path"`
+	OpenAI     bool     `yaml:"openai"`
 	Engine     string   `yaml:"engine"`
 	Model      string   `yaml:"model"`
 	Repeats    []string `yaml:"repeats"`
@@ -112,6 +113,13 @@ func (d *Dialects) Latencies(name string) (model string, first, per []string) {
 		return one.Model, one.FirstToken, one.PerToken
 	}
 	return "", nil, nil
+}
+
+// OpenAI says whether engines of a dialect have the OpenAI API at the port of their
+// metrics; those that are not known have not.
+func (d *Dialects) OpenAI(name string) bool {
+	one := d.find(name)
+	return one != nil && one.OpenAI
 }
 
 func (d *Dialects) find(name string) *dialect {

@@ -18,6 +18,18 @@ func TestDialects(t *testing.T) {
 	}
 }
 
+func TestOpenAI(t *testing.T) {
+	var with []string
+	for _, name := range append(builtin(t).Names(), "nobody", "") {
+		if builtin(t).OpenAI(name) {
+			with = append(with, name)
+		}
+	}
+	if want := []string{"vllm", "sglang", "tgi", "llamacpp", "trtllm"}; !slices.Equal(with, want) {
+		t.Errorf("got %v, want %v", with, want)
+	}
+}
+
 // A site's own engine, as its configuration has it, and one in the place of ours.
 const site = `
 - name: lmdeploy

@@ -62,6 +62,10 @@ type Options struct {
 	// Fleet asks for the latencies of all replicas of the fleet of the models that are
 	// served here; nil where nobody is asked. An error says why some are not known.
 	Fleet func(context.Context) (serving.Fleet, error)
+	// Rotation lets replicas have requests or not; nil where there are none.
+	Rotation Rotation
+	// Canary asks replicas; nil where none does.
+	Canary Canary
 	// Neighbours hears the other nodes of the NVLink domain; nil where nobody can.
 	Neighbours Domain
 	// Workloads names what works on the node's GPUs; nil where nobody can tell.
@@ -114,6 +118,7 @@ type Agent struct {
 	look   *looker
 	listen *listener
 	guard  *guardian
+	rotate *rotator
 	// work, imex and fleet are the looks at what works on the GPUs, at IMEX, and at the
 	// fleet's latencies.
 	work, imex, fleet *rounds
@@ -139,6 +144,7 @@ func New(opts Options) (*Agent, error) {
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	a.listen = newListener(opts, c)
 	a.guard, a.fencer = newGuardian(opts, c), newFencer(opts, c)
+	a.rotate = newRotator(opts)
 	a.work, a.imex = newRounds(c, workEvery, workLimit, a.works), newRounds(c, imexEvery, imexLimit, a.lends)
 	a.fleet = newRounds(c, fleetEvery, fleetLimit, a.compares)
 	c.hearing = a.hearing
@@ -153,6 +159,7 @@ func New(opts Options) (*Agent, error) {
 		a.imex.want(w.lends && opts.IMEX != nil)
 		a.fencer.wants(w.fences, w.fencesKnown)
 		a.fleet.want(w.serves && opts.Fleet != nil)
+		a.rotate.want(w.stands, w.looks)
 	}
 	if opts.Driver != nil {
 		c.poll, c.restart = opts.Driver.Poll, opts.Driver.Restart
@@ -200,6 +207,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.work.run(ctx) })
 	wg.Go(func() { a.imex.run(ctx) })
 	wg.Go(func() { a.fleet.run(ctx) })
+	wg.Go(func() { a.rotate.run(ctx) })
+	if a.opts.Canary != nil {
+		wg.Go(func() { a.askReplicas(ctx) })
+	}
 	if a.opts.Group != nil {
 		wg.Go(func() { a.guard.run(ctx) })
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/fleet"
 	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
 	"github.com/gpuhealthd/gpuhealthd/remediate/host"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
 // tickEvery is how often the core lets time pass.
@@ -79,6 +80,9 @@ type wishes struct {
 	// fences are the devices to be fenced, once that is known.
 	fences      []remediate.Fence
 	fencesKnown bool
+	// stands are how replicas shall stand, by so many looks.
+	stands []serving.Stand
+	looks  int
 }
 
 // core owns the judge and the plan.
@@ -118,8 +122,12 @@ type core struct {
 	// engine is how DCGM is asked, health and values what it holds at present.
 	engine         EngineStatus
 	health, values opinions
-	// serving is how the replicas are; nil before they were looked at.
+	// serving is how the replicas are; nil before they were looked at, looks how often
+	// they were.
 	serving *ServingStatus
+	looks   int
+	trials  serving.Trials
+	asking  atomic.Pointer[asking]
 	// fleet is how long requests wait elsewhere.
 	fleet compared
 	// diagnosis is what the last one said, progress how far that is which is under way.
@@ -176,7 +184,7 @@ type core struct {
 func newCore(opts Options, boot string) *core {
 	c := &core{log: opts.Log, metrics: opts.Metrics, opts: opts, inbox: make(chan message), began: time.Now(), greeted: time.Now(),
 		publish: func(wishes) {}, poll: func() {}, restart: func() {},
-		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(), registered: map[string]bool{},
+		lines: newChatter(opts.Log, "the kernel log"), judgements: newChatter(opts.Log, "verdicts"), boot: boot, echoes: newEchoes(), trials: serving.Trials{}, registered: map[string]bool{},
 		hearing: func() kernlog.Hearing { return kernlog.Hearing{} }}
 	c.links.Store(&[]nvlink.GPUReport{})
 	c.alarm = time.NewTimer(time.Hour)
@@ -246,6 +254,8 @@ func (c *core) take(now time.Time, m message) {
 		c.consult(now, m.report)
 	case served:
 		c.serves(now, m)
+	case probed:
+		c.probes(now, m.probe)
 	case nodeSeen:
 		c.offered = m.observed.Offered
 		c.exists(m.observed)
@@ -345,13 +355,15 @@ func (c *core) settle(now time.Time) {
 	c.sources.Domain, c.sources.Summary = nvlink.DomainHash(c.judge.Domain()), c.speaks().Text()
 	c.afflicted(c.judge.Heard())
 	c.window(now)
+	c.prove()
 	c.write(now)
 	c.verifying()
 	c.show()
 	if c.plan.Ready() {
 		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
 			serves: c.serving != nil && len(c.serving.Replicas) > 0,
-			asks:   c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn()}
+			asks:   c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn(),
+			stands: c.stands(now), looks: c.looks}
 		w.watches, w.since = c.plan.Watches(now)
 		w.fences, w.fencesKnown = c.fences()
 		c.publish(w)

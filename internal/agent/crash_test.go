@@ -91,6 +91,11 @@ func containment(s *stage) []func() {
 
 func (s *stage) outcome() outcome {
 	node, desired := s.world.state()
+	if node.Note != nil { // a crash takes time
+		note := *node.Note
+		note.Since, note.Until = time.Time{}, time.Time{}
+		node.Note = &note
+	}
 	o := outcome{Node: node, State: desired.State, Service: s.world.history, Events: s.world.told()}
 	slices.Sort(o.Events)
 	status := s.Status()

@@ -29,6 +29,7 @@ type Metrics struct {
 	restarts     *prometheus.CounterVec
 	diagResults  *prometheus.CounterVec
 	diagSeconds  prometheus.Histogram
+	canary       *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics that the agent counts itself.
@@ -48,8 +49,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		diagResults: counters("diag_results_total", "Verdicts of diagnoses on GPUs, by level and verdict.", "level", "verdict"),
 		diagSeconds: latency("diag_seconds", "Time that a diagnosis ran.", prometheus.ExponentialBuckets(1, 2, 13)),
 		restarts:    counters("probe_restarts_total", "Children that ended by themselves and were started again, by probe.", "probe"),
+		canary:      counters("canary_requests_total", "Requests of the canary to replicas, by how they ended: "+outcomes()+".", "outcome"),
 	}
-	reg.MustRegister(m.diagResults, m.diagSeconds, m.calls, m.restarts, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.evidenceLost, m.requests)
+	reg.MustRegister(m.canary, m.diagResults, m.diagSeconds, m.calls, m.restarts, m.events, m.services, m.verdictsMade, m.lineToJudged, m.saveSeconds, m.applies, m.eventErrors, m.evidenceLost, m.requests)
 	return m
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -14,6 +15,7 @@ import (
 type servingMetrics struct {
 	status                                       func() *ServingStatus
 	score, part, first, each, state, fault, mute *prometheus.Desc
+	asked, rate, trial                           *prometheus.Desc
 }
 
 func newServingMetrics(status func() *ServingStatus) *servingMetrics {
@@ -22,18 +24,21 @@ func newServingMetrics(status func() *ServingStatus) *servingMetrics {
 	}
 	return &servingMetrics{status: status,
 		score: d("score", "Health of a replica from 0 to 1, that of its worst part. Only where any part is known.", "replica", "model"),
-		part:  d("score_part", "Parts of the score of a replica, from 0 to 1: progress, latency, gpu. Only those that are known.", "replica", "part"),
+		part:  d("score_part", "Parts of the score of a replica, from 0 to 1: progress, latency, gpu, canary. Only those that are known.", "replica", "part"),
 		first: d("first_token_seconds", "95th percentile of the time to the first token over the last minute, by the engine.", "replica"),
 		each:  d("per_token_seconds", "95th percentile of the time for each further token over the last minute, by the engine.", "replica"),
 		state: d("replica_state", "1 for what is held of a replica: unclear, well, doubtful, stalled; 0 for the others.", "replica", "state"),
 		fault: d("workload_fault", "1 for each open fault of a replica, or of a job without an engine: stalled-engine, stalled-gpu, wedged-job, slow; those that are only recorded too.", "workload", "fault"),
 		mute:  d("endpoints_unanswered", "Endpoints of serving engines that did not answer the last time."),
+		asked: d("canary_first_token_seconds", "Time to the first token of the canary's last request to a replica that got one.", "replica"),
+		rate:  d("canary_tokens_per_second", "Tokens a second behind the first, of the canary's last request to a replica that got some.", "replica"),
+		trial: d("replica_trial", "1 for how far a replica has proved that it serves: held, without requests until it has; unproved, and it has them; passed; failing, by the canary.", "replica", "trial"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *servingMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.fault, m.mute} {
+	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.fault, m.mute, m.asked, m.rate, m.trial} {
 		out <- d
 	}
 }
@@ -56,6 +61,16 @@ func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, f := range s.Faults {
 		gauge(m.fault, 1, f.Workload, classLabel(f.Fault))
 	}
+	for _, t := range s.Trials {
+		name := t.Replica.Name
+		for _, at := range trialNames() {
+			gauge(m.trial, number(at == trialName(t)), name, at)
+		}
+		if t.Canary != nil {
+			known(m.asked, t.Canary.FirstToken, name)
+			known(m.rate, t.Canary.Rate, name)
+		}
+	}
 	for _, r := range s.Replicas {
 		name := r.Replica.Name
 		known(m.score, r.Value, name, r.Model)
@@ -68,4 +83,28 @@ func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
 			gauge(m.state, number(r.State == state), name, state.String())
 		}
 	}
+}
+
+// trialNames are how far replicas can be, as metrics have it.
+func trialNames() []string { return []string{"held", "unproved", "passed", "failing"} }
+
+func trialName(t serving.Trial) string {
+	switch {
+	case t.Held && !t.Open():
+		return "held"
+	case !t.Open():
+		return "unproved"
+	case t.Failing.IsZero():
+		return "passed"
+	}
+	return "failing"
+}
+
+// outcomes are those of a canary's requests.
+func outcomes() string {
+	var names []string
+	for _, o := range serving.Outcomes() {
+		names = append(names, o.String())
+	}
+	return strings.Join(names, ", ")
 }

@@ -17,8 +17,9 @@ type Replicas interface {
 
 // served is one look at all of them.
 type served struct {
-	scrapes []serving.Scrape
-	jobs    []serving.Job
+	scrapes  []serving.Scrape
+	jobs     []serving.Job
+	entrants []serving.Entrant
 }
 
 func (served) isMessage() {}
@@ -35,6 +36,8 @@ type ServingStatus struct {
 	Faults []WorkloadFault `json:"faults,omitempty"`
 	// Unasked are the endpoints that did not answer, and why.
 	Unasked []Unasked `json:"unasked,omitempty"`
+	// Trials are how far the replicas have proved that they serve.
+	Trials []serving.Trial `json:"trials,omitempty"`
 }
 
 // WorkloadFault is an open fault of a replica or of a job.
@@ -67,7 +70,9 @@ func (c *core) serves(now time.Time, m served) {
 			s.Unasked = append(s.Unasked, Unasked{scrape.Replica.Name, scrape.Endpoint, scrape.Why})
 		}
 	}
+	c.holdTrials(now, m, s)
 	c.serving = s
+	c.looks++
 }
 
 // follow hears the replicas. Where nobody asks them any more, an agent before may have
@@ -78,7 +83,11 @@ func (a *Agent) follow(ctx context.Context) {
 		return
 	}
 	err := a.opts.Replicas.Run(ctx, func(scrapes []serving.Scrape, jobs []serving.Job) {
-		a.core.tell(ctx, served{scrapes, jobs})
+		m := served{scrapes: scrapes, jobs: jobs}
+		if a.opts.Rotation != nil {
+			m.entrants = a.opts.Rotation.Entrants()
+		}
+		a.core.tell(ctx, m)
 	})
 	if err != nil {
 		a.log.Error("the serving engines are not asked", "error", err)

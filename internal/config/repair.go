@@ -113,6 +113,9 @@ func defaultRepair() Repair {
 func (c Config) Policy() remediate.Policy {
 	p, r := remediate.DefaultRepair(), c.Repair
 	p.Mode, p.Probation = c.Mode, time.Duration(c.Contain.Probation)
+	if c.Serving.Enabled {
+		p.Replicas = time.Duration(c.Serving.ProbationLimit)
+	}
 	p.Modes, p.Guards = c.modes(), c.rules()
 	p.Fence = c.Contain.Fence == FenceAuto && c.Actuator == ActuatorKubernetes
 	p.KeepFromAutoscaler = c.Kubernetes.KeepFromAutoscaler

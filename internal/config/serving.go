@@ -27,7 +27,24 @@ type Serving struct {
 	// Prometheus knows the latencies of the fleet; empty compares with this node.
 	Prometheus string `yaml:"prometheus"`
 	Canary     Canary `yaml:"canary"`
+	// Probation says which lives of a pod have to prove that they serve.
+	Probation Lives `yaml:"probation"`
+	// ProbationLimit is how long a node that has served its probation waits for
+	// replicas to prove that; 0s waits for none.
+	ProbationLimit Duration `yaml:"probationLimit"`
 }
+
+// Lives says which lives of a pod are meant.
+type Lives string
+
+// The lives.
+const (
+	// LivesGated: those of pods with the readiness gate, until it was opened once.
+	LivesGated Lives = "gated"
+	// LivesEvery: those, and each further start of their containers, and of those of
+	// pods with the rotation label.
+	LivesEvery Lives = "every"
+)
 
 // Engine is a serving engine that the site names.
 type Engine struct {
@@ -41,7 +58,15 @@ type Engine struct {
 	GPUs []string `yaml:"gpus"`
 	// Process is a process by the kernel's name of 15 bytes.
 	Process string `yaml:"process"`
+	// Canary is the URL of the server of its OpenAI API, or none; empty is that of
+	// URLs, where the engine's kind has it there. Model is what a canary asks for; empty
+	// is the first that it lists.
+	Canary string `yaml:"canary"`
+	Model  string `yaml:"model"`
 }
+
+// NoCanary is the Canary of an engine that none asks.
+const NoCanary = "none"
 
 // Canary says whether and how replicas are asked what users would ask.
 type Canary struct {
@@ -61,7 +86,8 @@ type Canary struct {
 func defaultServing() Serving {
 	return Serving{Period: Duration(5 * time.Second), Deadline: Duration(5 * time.Second), Stall: Duration(15 * time.Second),
 		DrainCeiling: Duration(30 * time.Second), Ports: []string{"metrics", "http-metrics"}, Engines: []Engine{},
-		Canary: Canary{Period: Duration(12 * time.Second), PerMinute: 60, Frozen: Duration(15 * time.Second), FirstToken: Duration(10 * time.Second), Rate: 2}}
+		Canary:    Canary{Period: Duration(12 * time.Second), PerMinute: 60, Frozen: Duration(15 * time.Second), FirstToken: Duration(10 * time.Second), Rate: 2},
+		Probation: LivesGated, ProbationLimit: Duration(10 * time.Minute)}
 }
 
 // The shortest times that mean anything: an engine counts its tokens once a second
@@ -83,6 +109,7 @@ func (s Serving) check() []finding {
 		under("canary.period", s.Canary.Period, minCanary), under("canary.frozen", s.Canary.Frozen, time.Second),
 		{"serving.canary.perMinute", s.Canary.PerMinute < 1 || s.Canary.PerMinute > 600, fmt.Sprintf("%d is not from 1 to 600", s.Canary.PerMinute)},
 		{"serving.canary.rate", s.Canary.Rate < 0, fmt.Sprintf("%g is negative", s.Canary.Rate)},
+		{"serving.probation", !among(s.Probation, LivesGated, LivesEvery), fmt.Sprintf("%q is not gated or every", s.Probation)},
 		{"serving.canary.enabled", s.Canary.Enabled && !s.Enabled, "true, and serving.enabled is not"},
 	}
 	names := map[string]bool{}
@@ -91,6 +118,7 @@ func (s Serving) check() []finding {
 		found = append(found,
 			finding{field + "name", e.Name == "" || strings.ContainsAny(e.Name, "/ \t\n") || names[e.Name], fmt.Sprintf("%q is empty, has a slash or a space, or is there twice", e.Name)},
 			finding{field + "urls", len(e.URLs) == 0 || !allURLs(e.URLs), fmt.Sprintf("%q are not URLs of http or https", e.URLs)},
+			finding{field + "canary", e.Canary != "" && e.Canary != NoCanary && !isURL(e.Canary), fmt.Sprintf("%q is not none, nor a URL of http or https", e.Canary)},
 			finding{field + "gpus", (len(e.GPUs) == 0) == (e.Process == ""), "one of gpus and process has to say which GPUs it has"})
 		names[e.Name] = true
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -58,7 +59,9 @@ type Tools struct {
 	Workloads func(context.Context) ([]string, error)
 	// Granted says which pod was given which GPUs, nil where there are no pods;
 	// Processes looks for those that have any GPU of the node open.
-	Granted   func(context.Context) ([]pods.Grant, error)
+	Granted func(context.Context) ([]pods.Grant, error)
+	// Settle makes a pod say how it stands; nil where there are no pods.
+	Settle    func(ctx context.Context, pod *corev1.Pod, want pods.State, why string) error
 	Processes func() holders.Found
 }
 
@@ -85,7 +88,7 @@ func New(o Options) (Tools, error) {
 	tools := Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed},
 		Processes: p.everybody}
 	if p.pods != nil {
-		tools.Workloads, tools.Granted = p.pods.Workloads, p.pods.Granted
+		tools.Workloads, tools.Granted, tools.Settle = p.pods.Workloads, p.pods.Granted, p.pods.Settle
 	}
 	return tools, nil
 }

@@ -6,6 +6,9 @@
 // at whose endpoint no engine is found, is a job. A pod without GPUs is neither,
 // whatever it answers: a router speaks for engines elsewhere.
 //
+// It also knows where a canary asks each replica, how each comes to its trial by what
+// its pod says, and has the pods say how they stand.
+//
 // Pods are followed by one watch, of this node alone. The kubelet is asked when they
 // change, and then at most every few seconds.
 package serving

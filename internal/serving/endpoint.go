@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 )
 
 // The annotations by which a pod says where its engines tell of themselves.
@@ -38,7 +39,8 @@ const (
 
 // annotations are those that are read.
 func annotations() []string {
-	return []string{AnnotationPort, AnnotationPath, AnnotationScheme, AnnotationDialect,
+	return []string{AnnotationPort, AnnotationPath, AnnotationScheme, AnnotationDialect, AnnotationCanary, AnnotationModel,
+		pods.AnnotationOut, pods.KeyServing,
 		prometheusScrape, prometheusPort, prometheusPath, prometheusScheme}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
 	"github.com/gpuhealthd/gpuhealthd/remediate/holders"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
@@ -19,28 +18,49 @@ const lookEvery = 15 * time.Second
 // local are the engines that the site names.
 type local struct {
 	engines   []Engine
+	canary    bool
 	processes func() holders.Found
 	looked    time.Time
 	found     holders.Found
 }
 
-func newLocal(o Options) *local { return &local{engines: o.Engines, processes: o.Processes} }
+func newLocal(o Options) *local {
+	return &local{engines: o.Engines, canary: o.Canary, processes: o.Processes}
+}
 
-// targets are the endpoints of the engines; one whose process is nowhere has none.
-func (l *local) targets(now time.Time) (all []collect.Target) {
+// site is an engine that the site names, as it is found.
+type site struct {
+	replica   serving.Replica
+	pid       int // 0 is not known
+	endpoints []endpoint
+	wish      wish
+}
+
+// replicas are the engines; one whose process is nowhere is none.
+func (l *local) replicas(now time.Time) (all []site) {
 	for _, e := range l.engines {
-		r, pid := serving.Replica{Name: e.Name, GPUs: slices.Sorted(slices.Values(e.GPUs))}, 0
-		if e.Process != "" {
-			r.GPUs, r.Life, pid = l.holding(e.Process, now)
-			if pid == 0 {
+		found := site{replica: serving.Replica{Name: e.Name, GPUs: slices.Sorted(slices.Values(e.GPUs))}, wish: l.wish(e)}
+		if r := &found.replica; e.Process != "" {
+			if r.GPUs, r.Life, found.pid = l.holding(e.Process, now); found.pid == 0 {
 				continue
 			}
 		}
 		for _, url := range e.URLs {
-			all = append(all, collect.Target{Replica: r, URL: url, Dialect: e.Dialect, PID: pid})
+			found.endpoints = append(found.endpoints, endpoint{url: url, dialect: e.Dialect})
 		}
+		all = append(all, found)
 	}
 	return all
+}
+
+func (l *local) wish(e Engine) wish {
+	switch {
+	case !l.canary || e.Canary == noPort:
+		return wish{none: true}
+	case e.Canary != "":
+		return wish{urls: []string{e.Canary}, model: e.Model}
+	}
+	return wish{model: e.Model}
 }
 
 // holding finds the GPUs that processes of a name have open, what tells one start of

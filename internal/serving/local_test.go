@@ -20,12 +20,17 @@ func TestLocal(t *testing.T) {
 		},
 		Processes: func() holders.Found { looks++; return found },
 	})
+	s := &Serving{local: l}
 	r := serving.Replica{Name: "listed", GPUs: []string{"GPU-2", "GPU-3"}}
 	listed := []collect.Target{{Replica: r, URL: "http://a", Dialect: "vllm"}, {Replica: r, URL: "http://b", Dialect: "vllm"}}
 	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 	is := func(when string, wantLooks int, want []collect.Target) {
 		t.Helper()
-		if diff := cmp.Diff(want, l.targets(now)); diff != "" || looks != wantLooks {
+		found := &search{now: now}
+		if s.ofSite(found); len(found.askable) > 0 {
+			t.Errorf("%s: without a canary they are asked: %+v", when, found.askable)
+		}
+		if diff := cmp.Diff(want, found.targets); diff != "" || looks != wantLooks {
 			t.Errorf("%s, after %d looks: %s", when, looks, diff)
 		}
 	}

@@ -50,7 +50,10 @@ type bench struct {
 	out     chan seen
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T) *bench { return newBenchOf(t, false) }
+
+// newBenchOf is one at which each life of a pod is on trial, or not.
+func newBenchOf(t *testing.T, every bool) *bench {
 	t.Helper()
 	cluster := shared.Cluster(t)
 	b := &bench{t: t, name: fmt.Sprintf("serving-%x", rand.Uint32()), admin: kubernetes.NewForConfigOrDie(cluster.Admin()),
@@ -65,7 +68,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.serving, err = New(Options{Node: b.name, Config: cluster.Admin(), Grants: granting.Granted, Ports: []string{"metrics"}, Roles: DefaultRoles(),
-		Groups: DefaultGroups(), Proc: "/proc", Period: 200 * time.Millisecond, Deadline: 200 * time.Millisecond, Dialects: dialects(t), Log: slog.New(slog.DiscardHandler)})
+		Groups: DefaultGroups(), Proc: "/proc", Period: 200 * time.Millisecond, Deadline: 200 * time.Millisecond, Dialects: dialects(t), Log: slog.New(slog.DiscardHandler), Canary: true, Every: every, Settle: granting.Settle})
 	if err != nil {
 		t.Fatal(err)
 	}

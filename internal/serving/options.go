@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
@@ -44,6 +45,13 @@ type Options struct {
 	Period, Deadline time.Duration
 	Dialects         *collect.Dialects
 	Log              *slog.Logger
+	// Canary says that canaries ask.
+	Canary bool
+	// Every says that each life of a pod's containers is on trial, and not only that in
+	// which its gate was never opened.
+	Every bool
+	// Settle makes a pod say how it stands, as pods.Settle does; used with Config.
+	Settle func(ctx context.Context, pod *corev1.Pod, want pods.State, why string) error
 }
 
 // Engine is a replica that the site names.
@@ -58,6 +66,9 @@ type Engine struct {
 	// Process is a process by its name as the kernel has it. Where it is set, the GPUs
 	// are those that processes of that name have open, and it lives while they do.
 	Process string
+	// Canary is the URL of the OpenAI API's server, or none; empty is that of URLs, of
+	// engines that have it there. Model is what to ask for; empty is the first.
+	Canary, Model string
 }
 
 // DefaultRoles are the labels of llm-d and of Dynamo, DefaultGroups those of Dynamo,

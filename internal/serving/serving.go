@@ -12,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/gpuhealthd/gpuhealthd/collector/canary"
 	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
-// Serving knows who serves, and what they have said. Run may be called once; Load
-// from any goroutine.
+// Serving knows who serves, and what they have said. Run may be called once; Load,
+// Entrants, Canaries and Settle from any goroutine.
 type Serving struct {
 	options Options
 	scraper *collect.Scraper
@@ -30,9 +31,13 @@ type Serving struct {
 	guesses map[string]bool      // endpoints that nobody has named, of this round
 	foreign map[string]time.Time // those of them at which there was no engine, and when
 	told    map[types.UID]string // what the log has been told of a pod
+	lives   map[types.UID]seenLife
+	spoken  map[string]string // dialects by endpoint
 
-	mu   sync.Mutex
-	last []serving.Scrape
+	mu       sync.Mutex
+	last     []serving.Scrape
+	entrants []serving.Entrant
+	askable  []canary.Target
 }
 
 // New asks nobody anything.
@@ -66,7 +71,9 @@ func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.
 		if !cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
 			return nil
 		}
+		s.mu.Lock()
 		s.pods = store
+		s.mu.Unlock()
 		select {
 		case <-s.grants.answered: // before that, who serves would seem to be gone
 		case <-ctx.Done():
@@ -87,11 +94,15 @@ const foreignFor = time.Minute
 // keep leaves out the answers of endpoints that were a guess, and a wrong one.
 func (s *Serving) keep(list []serving.Scrape) []serving.Scrape {
 	kept := make([]serving.Scrape, 0, len(list))
+	spoken := make(map[string]string, len(list))
 	for _, scrape := range list {
+		key := keyOf(scrape.Replica, scrape.Endpoint)
+		spoken[key] = cmp.Or(scrape.Dialect, s.spoken[key])
 		if !s.guessedWrong(scrape) {
 			kept = append(kept, scrape)
 		}
 	}
+	s.spoken = spoken
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = kept
@@ -117,71 +128,35 @@ func (s *Serving) guessedWrong(scrape serving.Scrape) bool {
 // keyOf tells an endpoint of one life of a replica from all others.
 func keyOf(r serving.Replica, url string) string { return r.UID + " " + r.Life + " " + url }
 
-// targets are the endpoints of the replicas as they are now; who is a job is found on
-// the way.
+// targets are the endpoints of the replicas as they are now; who is a job, and how all
+// of them come to their trials, is found on the way.
 func (s *Serving) targets() []collect.Target {
 	s.jobs, s.guesses = nil, map[string]bool{}
-	targets := s.local.targets(time.Now())
-	if s.pods == nil {
-		return targets
-	}
-	found := search{now: time.Now(), foreign: map[string]time.Time{}, told: map[types.UID]string{}}
-	for _, pod := range s.running() {
-		gpus := s.grants.of(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
-		if len(gpus) == 0 {
-			continue
-		}
-		if !s.ofPod(&found, pod, s.options.replica(pod, gpus)) {
-			s.jobs = append(s.jobs, serving.Job{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), GPUs: gpus})
+	found := &search{now: time.Now(), foreign: map[string]time.Time{}, told: map[types.UID]string{}}
+	s.ofSite(found)
+	if s.pods != nil {
+		all := s.running()
+		s.relive(all)
+		for _, pod := range all {
+			s.ofPod(found, pod)
 		}
 	}
 	s.foreign, s.told = found.foreign, found.told
-	return append(targets, found.targets...)
-}
-
-// search is what one look at the pods finds: their endpoints, and what is still to be
-// remembered.
-type search struct {
-	now     time.Time
-	targets []collect.Target
-	foreign map[string]time.Time
-	told    map[types.UID]string
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entrants, s.askable = found.entrants, found.askable
+	return found.targets
 }
 
 // running are the pods that have begun and will go on, sorted by name.
-func (s *Serving) running() (pods []*corev1.Pod) {
+func (s *Serving) running() (all []*corev1.Pod) {
 	for _, object := range s.pods.List() {
 		if pod, ok := object.(*corev1.Pod); ok && !over(pod) && pod.Status.PodIP != "" {
-			pods = append(pods, pod)
+			all = append(all, pod)
 		}
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+	slices.SortFunc(all, func(a, b *corev1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return pods
-}
-
-// ofPod adds the endpoints of a pod, and says whether it may be a replica by them.
-func (s *Serving) ofPod(found *search, pod *corev1.Pod, r serving.Replica) (serves bool) {
-	endpoints, err := s.options.endpoints(pod)
-	if err != nil {
-		found.told[pod.UID] = err.Error()
-		if s.told[pod.UID] != err.Error() {
-			s.options.Log.Warn("a pod's engine is not asked", "pod", r.Name, "error", err)
-		}
-	}
-	for _, e := range endpoints {
-		key := keyOf(r, e.url)
-		at, wrong := s.foreign[key]
-		if wrong {
-			found.foreign[key] = at
-		}
-		serves = serves || !wrong
-		if wrong && found.now.Sub(at) < foreignFor {
-			continue
-		}
-		s.guesses[key] = e.guessed
-		found.targets = append(found.targets, collect.Target{Replica: r, URL: e.url, Dialect: e.dialect, Alive: alive(pod)})
-	}
-	return serves
+	return all
 }

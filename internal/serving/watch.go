@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 )
 
 // watch prepares a watch on the pods of the node, as slim ones, that calls changed when
@@ -42,12 +43,18 @@ func slim(object any) (any, error) {
 	}
 	kept := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			Labels: pod.Labels, Annotations: map[string]string{}},
+			DeletionTimestamp: pod.DeletionTimestamp, Labels: pod.Labels, Annotations: map[string]string{}},
+		Spec:   corev1.PodSpec{ReadinessGates: pod.Spec.ReadinessGates},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIP: pod.Status.PodIP},
 	}
 	for _, key := range annotations() {
 		if value, there := pod.Annotations[key]; there {
 			kept.Annotations[key] = value
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == pods.ConditionReady {
+			kept.Status.Conditions = append(kept.Status.Conditions, c)
 		}
 	}
 	for _, c := range pod.Spec.Containers {

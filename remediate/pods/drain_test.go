@@ -300,7 +300,7 @@ func TestAnotherPodOfTheNameIsNotTouched(t *testing.T) {
 			t.Errorf("force %t: %v", force, err)
 		}
 	}
-	if err := b.outOfRotation(t.Context(), stale); err != nil {
+	if err := b.outOfRotation(t.Context(), stale, "why"); err != nil {
 		t.Error(err)
 	}
 	if err := b.SetReady(t.Context(), stale, true, "Tested", "as a test wants it"); err != nil {

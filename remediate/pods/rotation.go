@@ -29,11 +29,13 @@ const (
 	ConditionReady corev1.PodConditionType = remediate.Prefix + "ready"
 )
 
-// The reasons of the condition that a drain or restart gives. While it says ReasonOut
+// The reasons of the condition. While it says ReasonOut, which a drain or restart does,
 // nobody else should open the gate.
 const (
-	ReasonOut  = "OutOfRotation"
-	ReasonBack = "BackInRotation"
+	ReasonOut       = "OutOfRotation"
+	ReasonBack      = "BackInRotation"
+	ReasonProbation = "Probation"
+	ReasonProved    = "Proved"
 )
 
 // rotation is how a pod was taken out of rotation.
@@ -61,7 +63,7 @@ func (d *drain) takeOut(ctx context.Context, pod *corev1.Pod) {
 			d.options.Log.Warn("a pod still gets requests", "pod", nameOf(pod).String(), "error", err)
 			return
 		}
-		if err := d.outOfRotation(ctx, pod); err != nil {
+		if err := d.outOfRotation(ctx, pod, fmt.Sprintf("%s: this pod is about to be evicted", d.deed.Fault)); err != nil {
 			d.options.Log.Warn("a pod still gets requests", "pod", nameOf(pod).String(), "error", err)
 			return
 		}
@@ -88,17 +90,17 @@ func inRotation(pod *corev1.Pod) bool {
 	return labelled || gate != nil && gate.Status == corev1.ConditionTrue
 }
 
-// takenOut says whether it was an agent that has taken a pod out of rotation.
+// takenOut says whether it was a drain or restart that has taken a pod out of rotation.
 func takenOut(pod *corev1.Pod) bool {
 	_, noted := pod.Annotations[AnnotationOut]
 	gate := gateOf(pod)
-	return noted || gate != nil && gate.Status == corev1.ConditionFalse && gate.Reason == ReasonOut
+	return noted && State(pod.Labels[KeyServing]) != OnProbation || gate != nil && gate.Status == corev1.ConditionFalse && gate.Reason == ReasonOut
 }
 
 // gateOf is the condition of the pod's gate; nil where it has no gate, or nobody has
 // set the condition.
 func gateOf(pod *corev1.Pod) *corev1.PodCondition {
-	if !slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: ConditionReady}) {
+	if !hasGate(pod) {
 		return nil
 	}
 	for i := range pod.Status.Conditions {
@@ -109,16 +111,21 @@ func gateOf(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// outOfRotation takes the label away, and closes the gate.
-func (p *Pods) outOfRotation(ctx context.Context, pod *corev1.Pod) error {
-	var label, gate error
+// outOfRotation takes the label away, closes the gate, and says so.
+func (p *Pods) outOfRotation(ctx context.Context, pod *corev1.Pod, why string) error {
+	label, annotation := tell(Draining, why)
+	labels, annotations := map[string]any{KeyServing: label}, map[string]any{KeyServing: annotation}
 	if value, in := pod.Labels[LabelInRotation]; in {
-		label = p.patch(ctx, pod, map[string]any{LabelInRotation: nil}, map[string]any{AnnotationOut: value})
+		labels[LabelInRotation], annotations[AnnotationOut] = nil, value
+	}
+	var told, gate error
+	if State(pod.Labels[KeyServing]) != Draining || len(labels) > 1 {
+		told = p.patch(ctx, pod, labels, annotations)
 	}
 	if c := gateOf(pod); c != nil && c.Status == corev1.ConditionTrue {
-		gate = p.SetReady(ctx, pod, false, ReasonOut, "this pod is about to be evicted")
+		gate = p.SetReady(ctx, pod, false, ReasonOut, why)
 	}
-	return errors.Join(label, gate)
+	return errors.Join(told, gate)
 }
 
 // Undo brings the pods back into rotation that a deed has taken out, as far as they are
@@ -138,25 +145,24 @@ func (p *Pods) Undo(ctx context.Context, deed remediate.Deed) error {
 
 // backInRotation gives the label back, unless there is one by now, and opens the gate.
 func (p *Pods) backInRotation(ctx context.Context, pod *corev1.Pod) error {
-	var label, gate error
+	labels, annotations := map[string]any{}, map[string]any{}
 	if value, out := pod.Annotations[AnnotationOut]; out {
 		if now, labelled := pod.Labels[LabelInRotation]; labelled {
 			value = now
 		}
-		label = p.patch(ctx, pod, map[string]any{LabelInRotation: value}, map[string]any{AnnotationOut: nil})
+		labels[LabelInRotation], annotations[AnnotationOut] = value, nil
+	}
+	if State(pod.Labels[KeyServing]) == Draining {
+		labels[KeyServing], annotations[KeyServing] = tell(InService, "")
+	}
+	var label, gate error
+	if len(labels) > 0 {
+		label = p.patch(ctx, pod, labels, annotations)
 	}
 	if c := gateOf(pod); c != nil && c.Status == corev1.ConditionFalse && c.Reason == ReasonOut {
 		gate = p.SetReady(ctx, pod, true, ReasonBack, "this pod is not evicted after all")
 	}
 	return errors.Join(label, gate)
-}
-
-// patch changes labels and annotations. The UID in it is a condition: another pod of
-// the name is not touched.
-func (p *Pods) patch(ctx context.Context, pod *corev1.Pod, labels, annotations map[string]any) error {
-	return p.send(ctx, pod, types.MergePatchType, "", map[string]any{"metadata": map[string]any{
-		"uid": pod.UID, "labels": labels, "annotations": annotations,
-	}})
 }
 
 // SetReady sets the condition of the pod's readiness gate; reason is in CamelCase, as

@@ -23,7 +23,8 @@ import (
 type servingHost struct {
 	*repairHost
 	t       testing.TB
-	engines map[string]*simEngine // by the pod
+	engines map[string]*simEngine     // by the pod
+	gates   []corev1.PodReadinessGate // of the pods that are deployed
 }
 
 // simEngine is one such process.
@@ -78,10 +79,10 @@ func (h *servingHost) deployed(name string, gpus []int, flags ...string) *simEng
 	pod, err := pods.Create(h.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "serve", inRotation: "yes"},
 			Annotations: map[string]string{"gpuhealthd.io/serving-port": fmt.Sprint(enginetest.Port)}},
-		Spec: corev1.PodSpec{NodeName: h.name, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}},
+		Spec: corev1.PodSpec{NodeName: h.name, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}, ReadinessGates: h.gates},
 	}, metav1.CreateOptions{})
 	must(h.t, err)
-	e := h.engine(string(pod.UID), gpus, flags...)
+	e := h.engine("", string(pod.UID), gpus, flags...)
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: e.Address, PodIPs: []corev1.PodIP{{IP: e.Address}},
 		Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		ContainerStatuses: []corev1.ContainerStatus{{Name: "c", ContainerID: "test://" + string(pod.UID), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}
@@ -91,11 +92,11 @@ func (h *servingHost) deployed(name string, gpus []int, flags ...string) *simEng
 	return e
 }
 
-// engine starts an engine on GPUs, in the cgroup of the pod of a UID, or with "" outside
+// engine starts an engine on GPUs, at an address or with "" at any, in the cgroup of the pod of a UID, or with "" outside
 // of any.
-func (w *workshop) engine(pod string, gpus []int, flags ...string) *simEngine {
+func (w *workshop) engine(address, pod string, gpus []int, flags ...string) *simEngine {
 	w.t.Helper()
-	e := &simEngine{t: w.t, Engine: enginetest.Start(w.t, enginetest.Options{Library: programs.Library(w.t), Node: w.d.Sim, GPUs: gpus, Flags: flags})}
+	e := &simEngine{t: w.t, Engine: enginetest.Start(w.t, enginetest.Options{Library: programs.Library(w.t), Node: w.d.Sim, Address: address, GPUs: gpus, Flags: flags})}
 	w.list(e.PID(), pod)
 	return e
 }

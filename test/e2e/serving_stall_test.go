@@ -157,7 +157,7 @@ func TestAStallOnBareMetal(t *testing.T) {
 	d.Config.Mode = "contain"
 	hurry(&d.Config)
 	d.Config.Serving.Enabled = true
-	e := w.engine("", []int{3})
+	e := w.engine("", "", []int{3})
 	d.Config.Serving.Engines = append(d.Config.Serving.Engines, localEngine("chat", "engine", e.Metrics()))
 	d.Config.Serving.Prometheus = fleetAt(t, "0.001")
 	e.AwaitUp()
