@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -48,6 +49,11 @@ func (o Outcome) Table() string {
 			fmt.Fprintf(&b, "\n%s\n", line)
 		}
 	}
+	for _, e := range o.Report.elsewhere(o.GPUs) {
+		if e.result.Group == cpuGroup {
+			fmt.Fprintf(&b, "\n%s\n", e)
+		}
+	}
 	for _, f := range o.Findings {
 		f.explain(&b)
 	}
@@ -78,11 +84,11 @@ func (o Outcome) grid(b *strings.Builder) {
 }
 
 func (t Test) cell(id int) string {
-	result, ok := t.on(id)
-	if !ok {
-		return "-"
+	worst := Status("")
+	for _, result := range t.on(id) {
+		worst = worse(worst, result.Status)
 	}
-	return string(result.Status)
+	return cmp.Or(string(worst), "-")
 }
 
 // short is enough of a UUID for a column's head.
