@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -34,6 +35,9 @@ type Asking struct {
 	Until time.Time `json:"until"`
 	// Deed is the diagnosis that serves it, once that has begun.
 	Deed string `json:"deed,omitempty"`
+	// NotRun are GPUs that were asked for as well and were not free by then, each with
+	// why.
+	NotRun []Checked `json:"notRun,omitempty"`
 }
 
 // Answer is what came of one.
@@ -47,15 +51,31 @@ type Answer struct {
 	Checked []Checked `json:"checked,omitempty"`
 }
 
+// ErrRequest is matched by the errors of what cannot be asked for, whenever that is.
+var ErrRequest = errors.New("")
+
+// wrong is such an error.
+func wrong(format string, args ...any) error {
+	return fmt.Errorf(format+"%w", append(args, ErrRequest)...)
+}
+
+// checkLevel refuses a level that is none.
+func checkLevel(level int) error {
+	if level < 1 || level > 3 {
+		return wrong("level %d is not 1, 2 or 3", level)
+	}
+	return nil
+}
+
 // Diagnose asks for a diagnosis of some GPUs, by UUID, or of all. The error says
 // why there will be none.
 func (p *Plan) Diagnose(now time.Time, by By, level int, uuids []string) (id string, err error) {
 	ds, err := p.named(uuids)
-	switch {
+	switch wrong := checkLevel(level); {
 	case p.policy.Diag.Mode != MeansCommand:
 		err = errors.New("this agent runs no diagnosis: repair.diag.mode is off")
-	case level < 1 || level > 3:
-		err = fmt.Errorf("level %d is not 1, 2 or 3", level)
+	case wrong != nil:
+		err = wrong
 	case p.sources.Store != "":
 		err = errors.New(p.sources.Store)
 	case p.state.Asking != nil:
@@ -87,9 +107,9 @@ func (p *Plan) named(uuids []string) ([]fault.Device, error) {
 	}
 	var ds []fault.Device
 	for _, uuid := range uuids {
-		n := slices.IndexFunc(p.sources.GPUs, func(g fault.Device) bool { return g.UUID == uuid })
-		if n < 0 {
-			return nil, fmt.Errorf("no GPU that answers has the UUID %q", uuid)
+		n := slices.IndexFunc(p.sources.GPUs, func(g fault.Device) bool { return strings.EqualFold(g.UUID, uuid) })
+		if n < 0 || uuid == "" {
+			return nil, wrong("no GPU that answers has the UUID %q", uuid)
 		}
 		ds = append(ds, p.sources.GPUs[n])
 	}
@@ -118,15 +138,26 @@ func (p *Plan) annotated(now time.Time, text string) {
 	if p.state.Taken = text; text == "" {
 		return
 	}
+	if err := p.heed(now, text); err != nil {
+		p.each(now, Event{Type: "Warning", Reason: "DiagRefused", Message: fmt.Sprintf("no diagnosis by %s=%.40q: %v", AskAnnotation, text, err)})
+	}
+}
+
+// AskNoMore is the annotation's value that takes back what is asked for.
+const AskNoMore = "cancel"
+
+// heed does what the annotation asks for.
+func (p *Plan) heed(now time.Time, text string) error {
+	if text == AskNoMore {
+		_, err := p.Cancel(now)
+		return err
+	}
 	level, err := strconv.Atoi(text)
 	if err != nil {
-		err = fmt.Errorf("%q is no level", text)
-	} else {
-		_, err = p.Diagnose(now, ByAnnotation, level, nil)
+		return fmt.Errorf("it is neither a level, 1, 2 or 3, nor %s", AskNoMore)
 	}
-	if err != nil {
-		p.turned(now, Event{Type: "Warning", Reason: "DiagRefused", Message: fmt.Sprintf("no diagnosis by %s: %v", AskAnnotation, err)})
-	}
+	_, err = p.Diagnose(now, ByAnnotation, level, nil)
+	return err
 }
 
 // asked says whether a deed serves what somebody asks for.
@@ -142,20 +173,44 @@ func (p *Plan) unask(deed string) {
 // askedToo adds what somebody asks for to the diagnosis that is due, once its GPUs
 // are known to be free.
 func (p *Plan) askedToo(now time.Time, d *Deed) {
-	if a := p.state.Asking; a != nil && a.Deed == "" && p.free(now, a.GPUs, a.At) {
+	if a := p.state.Asking; a != nil && a.Deed == "" && p.freeToDiagnose(now, a.GPUs, a.At) {
 		d.GPUs, d.Level = union(d.GPUs, a.GPUs), max(d.Level, a.Level)
 	}
 }
 
 // consider asks for the diagnosis that is due by the clock, and gives up what
-// could not be begun in time.
+// could not be begun in time: all of it, or the GPUs that are not free where others are.
 func (p *Plan) consider(now time.Time) {
 	p.onSchedule(now)
 	a := p.state.Asking
 	if a == nil || a.Deed != "" || now.Before(a.Until) {
 		return
 	}
+	if p.state.Deed == nil && p.sources.Store == "" && !p.urgent(now) && !p.imminent(now) && p.narrowAsking(now) {
+		return
+	}
 	p.answerWith(now, Answer{Check: CheckNotRun, Text: p.askingFor(now)})
+}
+
+// narrowAsking leaves to what is asked for the GPUs that are free, and says whether
+// those are some and not all. What becomes of the others is known by that.
+func (p *Plan) narrowAsking(now time.Time) bool {
+	a := p.state.Asking
+	var free []fault.Device
+	var held []Checked
+	for _, d := range a.GPUs {
+		if p.freeToDiagnose(now, []fault.Device{d}, a.At) {
+			free = append(free, d)
+		} else {
+			held = append(held, Checked{GPU: p.uuid(d), Check: CheckNotRun, Why: cmp.Or(p.heldAs(d), p.heldBy(nil))})
+		}
+	}
+	if len(free) == 0 || len(held) == 0 {
+		return false
+	}
+	p.each(now, Event{Type: "Warning", Reason: "DiagNotRun", Message: "no diagnosis of all that was asked for: " + p.whoHolds(a.GPUs)})
+	a.GPUs, a.NotRun = free, append(a.NotRun, held...)
+	return true
 }
 
 // answer takes in how the diagnosis ended that serves what was asked for.
@@ -167,6 +222,9 @@ func (p *Plan) answer(now time.Time, d *Deed, o Outcome) {
 	if o.Result == Aborted {
 		check = CheckAborted
 	}
+	if a := p.state.Asking; len(a.NotRun) > 0 && check.rank() < CheckNotRun.rank() {
+		check, why = CheckNotRun, whys(a.NotRun)
+	}
 	p.answerWith(now, Answer{Check: check, Text: cmp.Or(why, o.Text), Checked: o.Checked})
 }
 
@@ -174,8 +232,41 @@ func (p *Plan) answerWith(now time.Time, a Answer) {
 	a.Asking, a.Ended = *p.state.Asking, now
 	p.state.Asking, p.state.Answer = nil, &a
 	if a.Deed == "" {
-		p.turned(now, Event{Type: "Warning", Reason: "DiagNotRun", Message: fmt.Sprintf("no diagnosis of %s: %s", devices(a.GPUs), a.Text)})
+		p.each(now, Event{Type: "Warning", Reason: checkReason(a.Check), Message: fmt.Sprintf("no diagnosis of %s: %s", devices(a.GPUs), a.Text)})
+		p.unreported(Unreported{Asked: a.ID, Level: a.Level, GPUs: a.GPUs, Began: now, Check: a.Check, Why: a.Text})
 	}
+}
+
+// whys says why of GPUs, those together that have the same reason.
+func whys(cs []Checked) string {
+	var all []string
+	for len(cs) > 0 {
+		gpus := cs[0].GPU
+		n := 1
+		for ; n < len(cs) && cs[n].Why == cs[0].Why; n++ {
+			gpus += ", " + cs[n].GPU
+		}
+		all = append(all, gpus+" "+cs[0].Why)
+		cs = cs[n:]
+	}
+	return strings.Join(all, "; ")
+}
+
+// Cancel takes back the diagnosis that is asked for, and stops it where it serves
+// nothing else. The error says that there is none.
+func (p *Plan) Cancel(now time.Time) (id string, err error) {
+	a := p.state.Asking
+	if a == nil {
+		return "", errors.New("no diagnosis is asked for")
+	}
+	const why = "cancelled by a person"
+	if d := p.state.Deed; d != nil && a.Deed == d.ID && !slices.ContainsFunc(p.served(&d.Deed), (*Incident).wantsToKnow) {
+		p.stopDiag(now, why, false)
+	} else {
+		p.answerWith(now, Answer{Check: CheckAborted, Text: why})
+	}
+	p.decide(now)
+	return a.ID, nil
 }
 
 // diagWatches gives the GPUs of which it has to be known who holds them, for a
