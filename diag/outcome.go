@@ -29,6 +29,12 @@ type Outcome struct {
 	Left string `json:"left,omitempty"`
 }
 
+// Add adds what is known of a GPU without a report of dcgmi's.
+func (o *Outcome) Add(uuid string, v Verdict, why string) {
+	o.GPUs = append(o.GPUs, GPU{ID: -1, UUID: uuid})
+	o.Findings = append(o.Findings, Finding{GPU: uuid, Verdict: v, Reasons: []string{why}})
+}
+
 // Table is the outcome for a person: a table of tests by GPU, and the reasons.
 func (o Outcome) Table() string {
 	var b strings.Builder

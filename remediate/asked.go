@@ -50,13 +50,13 @@ type Answer struct {
 	Checked []Checked `json:"checked,omitempty"`
 }
 
-// ErrRequest is matched by the errors of what cannot be asked for, whenever that is.
-var ErrRequest = errors.New("")
+// RequestError says what is wrong with a request, whenever it is made.
+type RequestError string
+
+func (e RequestError) Error() string { return string(e) }
 
 // wrong is such an error.
-func wrong(format string, args ...any) error {
-	return fmt.Errorf(format+"%w", append(args, ErrRequest)...)
-}
+func wrong(format string, args ...any) error { return RequestError(fmt.Sprintf(format, args...)) }
 
 // checkLevel refuses a level that is none.
 func checkLevel(level int) error {

@@ -36,6 +36,10 @@ type fixed struct {
 func (f fixed) Status() agent.Status  { return f.status }
 func (f fixed) Topology() nvlink.Node { return f.node }
 func (f fixed) Alive() error          { return nil }
+func (f fixed) CancelDiagnosis(context.Context) (string, error) {
+	return "", errors.New("no diagnosis is asked for")
+}
+
 func (f fixed) Diagnose(context.Context, int, []string) (string, error) {
 	return "", errors.New("nobody diagnoses")
 }

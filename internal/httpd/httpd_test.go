@@ -23,8 +23,10 @@ type fixed struct {
 	alive  error
 }
 
-func (f fixed) Status() agent.Status { return f.status }
-func (f fixed) Alive() error         { return f.alive }
+func (f fixed) Status() agent.Status                            { return f.status }
+func (f fixed) Alive() error                                    { return f.alive }
+func (f fixed) CancelDiagnosis(context.Context) (string, error) { return "hand-2-2", nil }
+
 func (f fixed) Diagnose(_ context.Context, level int, gpus []string) (string, error) {
 	if level == 4 {
 		return "", errors.New("level 4 is not 1, 2 or 3")
