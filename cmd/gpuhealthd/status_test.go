@@ -150,7 +150,7 @@ func failed() agent.Status {
 	i.State, i.Verdict.Class, i.Verdict.Action, i.Verdict.Reason = remediate.Failed, fault.SRAMThreshold, fault.Replace, "more uncorrectable SRAM errors than the board may have"
 	board := evidence.GPU{Identity: s.GPUs[1].Identity, Slot: "7"}
 	board.Part = "692-2G520-0200-500"
-	s.Replacements = []evidence.Replacement{{Incident: i.Verdict.ID, GPUs: []evidence.GPU{board}, Reason: i.Verdict.Reason, Bundle: "/var/lib/gpuhealthd/evidence/11111111-1200.jsonl"}}
+	s.Replacements = []evidence.Replacement{{Incident: i.Verdict.ID, GPUs: []evidence.GPU{board}, Reason: i.Verdict.Reason, Failure: "memory failed: a bad cell (FAULTY_MEMORY, code 52)", Bundle: "/var/lib/gpuhealthd/evidence/11111111-1200.jsonl"}}
 	s.Evidence = "the disk has not come back for 5s"
 	return s
 }
