@@ -91,8 +91,16 @@ func TestEmbeddedEngine(t *testing.T) {
 
 	b.set("hang", "memory")
 	b.set("deaf", "on")
-	cfg.Level2, cfg.Grace = 200*time.Millisecond, 50*time.Millisecond
-	b.verdicts(New(cfg).Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, quiet), diag.Doubtful)
+	cfg.Level2, cfg.Grace, cfg.Every = time.Second, 50*time.Millisecond, 20*time.Millisecond
+	most := 0
+	b.verdicts(New(cfg).Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, func(Progress) {
+		pids, err := b.node.Holders(b.uuids[0])
+		b.must(err)
+		most = max(most, len(pids))
+	}), diag.Doubtful)
+	if most != 2 {
+		t.Errorf("%d processes of it had the GPU open, want dcgmi and nvvs", most)
+	}
 	b.noProcess()
 }
 
