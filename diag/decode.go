@@ -57,11 +57,11 @@ func (t Test) has(e Error) bool {
 // the errors of all GPUs in its software test under the number of the last: the
 // last error is that GPU's, whose the others are it does not say.
 func (r rawResult) read(test string) (results []Result, own Result) {
-	result := Result{Group: "GPU", Status: status(r.Status), Errors: r.errors()}
+	result := Result{Group: gpuGroup, Status: status(r.Status), Errors: r.errors()}
 	ids := r.ID
 	switch {
 	case r.CPU != "":
-		result.Group, ids = "CPU", r.CPU
+		result.Group, ids = cpuGroup, r.CPU
 	case ids != "" && r.Group != "":
 		result.Group = text(string(r.Group))
 	case r.GPU != "" && !strings.HasPrefix(string(r.GPU), "-"):

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,9 +18,16 @@ type GPU struct {
 // and the summaries only raise doubts. What one GPU did condemns no other.
 func Judge(r Report, level int, gpus []GPU) []Finding {
 	findings := make([]Finding, len(gpus))
+	elsewhere := r.elsewhere(gpus)
 	for i, g := range gpus {
 		findings[i] = Finding{GPU: g.UUID, Verdict: Passed}
 		r.judge(&findings[i], level, g)
+		if len(r.Runs) == 0 || g.ID < 0 {
+			continue
+		}
+		for _, e := range elsewhere {
+			e.doubt(&findings[i])
+		}
 	}
 	return findings
 }
@@ -80,7 +88,7 @@ func (r Report) because(e exit) string {
 // doubt notes where the exit status and the results do not go together.
 func (r Report) doubt(f *Finding, e exit) {
 	switch {
-	case e.ending == failing && !r.anyFails():
+	case e.ending == failing && !r.explains(e):
 		f.note(Doubtful, fmt.Sprintf("%s, and no test says so", e))
 	case e.ending != failing && e.ending != ended:
 		f.note(Doubtful, e.String())
@@ -90,17 +98,6 @@ func (r Report) doubt(f *Finding, e exit) {
 	}
 }
 
-func (r Report) anyFails() bool {
-	for _, run := range r.Runs {
-		for _, t := range run.Tests {
-			if t.Status == StatusFail || t.Status == StatusWarn {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // run weighs one iteration for one GPU.
 func (r Report) run(f *Finding, run Run, level, id int) {
 	ran := map[string]Status{} // the worst of each test on this GPU
@@ -108,35 +105,33 @@ func (r Report) run(f *Finding, run Run, level, id int) {
 		for _, e := range t.Errors {
 			f.blame(Doubtful, t.Title(), e, fmt.Sprintf("%s, of no GPU in particular: %s", t.Title(), e))
 		}
-		result, ok := t.on(id)
-		if !ok {
-			continue
+		for _, result := range t.on(id) {
+			if t.Part != "" && result.Status.idle() {
+				f.miss(t.Title() + " was skipped")
+				continue
+			}
+			ran[t.Name] = worse(ran[t.Name], result.Status)
+			r.weigh(f, t, result)
 		}
-		if t.Part != "" && result.Status.idle() {
-			f.miss(t.Title() + " was skipped")
-			continue
-		}
-		ran[t.Name] = worse(ran[t.Name], result.Status)
-		r.weigh(f, t, result)
 	}
-	complete(f, ran, expect(level, r.Version))
+	complete(f, ran, append(expect(level, r.Version), run.lacks()...))
 }
 
-// on gives a test's result for a GPU. The software test of DCGM 3 names a GPU only
-// where it fails.
-func (t Test) on(id int) (Result, bool) {
+// on gives a test's results for a GPU, of which there may be several: the worst
+// counts. The software test of DCGM 3 names a GPU only where it fails.
+func (t Test) on(id int) (results []Result) {
 	for _, result := range t.Results {
-		if result.Group == "GPU" && result.ID == id {
-			return result, true
+		if result.Group == gpuGroup && result.ID == id {
+			results = append(results, result)
 		}
 	}
-	if t.Part == "" {
-		return Result{}, false
+	switch {
+	case len(results) > 0 || t.Part == "":
+		return results
+	case len(t.Results) > 0 || len(t.Errors) > 0:
+		return []Result{{Status: StatusPass}}
 	}
-	if len(t.Results) > 0 || len(t.Errors) > 0 {
-		return Result{Status: StatusPass}, true
-	}
-	return Result{Status: t.Status}, true
+	return []Result{{Status: t.Status}}
 }
 
 // weigh notes what one result says.
@@ -156,7 +151,7 @@ func (r Report) weigh(f *Finding, t Test, result Result) {
 			f.blame(Failed, name, e, fmt.Sprintf("%s failed: %s", name, e))
 		default:
 			f.Hint = max(f.Hint, e.hint())
-			f.blame(Doubtful, name, e, fmt.Sprintf("%s failed, by an error of severity %s: %s", name, e.Severity, e))
+			f.blame(Doubtful, name, e, fmt.Sprintf("%s %s, by an error of severity %s: %s", name, result.Status.verb(), e.Severity, e))
 		}
 	}
 	switch {
@@ -186,11 +181,12 @@ func (t Test) othersSay(id int) bool {
 // a level of which only the software test ran tested nothing.
 func complete(f *Finding, ran map[string]Status, tests []expected) {
 	var lacking []string
-	hardware := false
+	// Of a level that has no other test the software test is what there is to run.
+	hardware := !slices.ContainsFunc(tests, func(e expected) bool { return e.level > 1 }) && ran[software] != "" && !ran[software].idle()
 	for _, e := range tests {
 		status, there := ran[e.name]
 		if there && !status.idle() {
-			hardware = hardware || e.name != software
+			hardware = hardware || e.level > 1
 			continue
 		}
 		what := e.name + " is missing"

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -28,6 +29,12 @@ type Outcome struct {
 	Left string `json:"left,omitempty"`
 }
 
+// Add adds what is known of a GPU without a report of dcgmi's.
+func (o *Outcome) Add(uuid string, v Verdict, why string) {
+	o.GPUs = append(o.GPUs, GPU{ID: -1, UUID: uuid})
+	o.Findings = append(o.Findings, Finding{GPU: uuid, Verdict: v, Reasons: []string{why}})
+}
+
 // Table is the outcome for a person: a table of tests by GPU, and the reasons.
 func (o Outcome) Table() string {
 	var b strings.Builder
@@ -46,6 +53,11 @@ func (o Outcome) Table() string {
 	for _, line := range []string{o.Unavailable, o.Left, o.Report.Said} {
 		if line != "" {
 			fmt.Fprintf(&b, "\n%s\n", line)
+		}
+	}
+	for _, e := range o.Report.elsewhere(o.GPUs) {
+		if e.result.Group == cpuGroup {
+			fmt.Fprintf(&b, "\n%s\n", e)
 		}
 	}
 	for _, f := range o.Findings {
@@ -78,11 +90,11 @@ func (o Outcome) grid(b *strings.Builder) {
 }
 
 func (t Test) cell(id int) string {
-	result, ok := t.on(id)
-	if !ok {
-		return "-"
+	worst := Status("")
+	for _, result := range t.on(id) {
+		worst = worse(worst, result.Status)
 	}
-	return string(result.Status)
+	return cmp.Or(string(worst), "-")
 }
 
 // short is enough of a UUID for a column's head.

@@ -42,26 +42,33 @@ func Read(out []byte, exit int) Report {
 // find gives the JSON object of an answer and where it begins. Text may stand
 // before it, braces and all, and behind it.
 func find(out []byte) (at int, a answer, err error) {
-	first := -1
+	broken := -1 // where it begins that cannot be read
 	for range maxStarts {
 		i := bytes.IndexByte(out[at:], '{')
 		if i < 0 {
 			break
 		}
 		at += i
-		if first < 0 {
-			first = at
-		}
 		a = answer{}
-		if json.NewDecoder(bytes.NewReader(out[at:])).Decode(&a) == nil && a.known() {
+		err := json.NewDecoder(bytes.NewReader(out[at:])).Decode(&a)
+		if err == nil && a.known() {
 			return at, a, nil
+		}
+		if broken < 0 && (err != nil && heads(out, at) || bytes.Contains(out[at:], []byte(`"DCGM `))) {
+			broken = at
 		}
 		at++
 	}
-	if i := bytes.Index(out, []byte(`"DCGM `)); i >= 0 {
-		return max(first, 0), a, fmt.Errorf("its JSON is cut off or damaged; it has %d bytes", len(out))
+	if broken >= 0 {
+		return broken, a, fmt.Errorf("its JSON is cut off or damaged after %d bytes", len(out)-broken)
 	}
 	return len(out), a, fmt.Errorf("it has no JSON in %d bytes", len(out))
+}
+
+// heads tells whether nothing stands before a place in its line.
+func heads(out []byte, at int) bool {
+	line := out[bytes.LastIndexByte(out[:at], '\n')+1 : at]
+	return len(bytes.TrimSpace(line)) == 0
 }
 
 // add takes one iteration into the report, with no more tests than there is room.

@@ -58,9 +58,16 @@ func (t Test) Title() string {
 	return t.Name + " (" + t.Part + ")"
 }
 
-// Result is one test on one entity.
+// The groups that are told apart.
+const (
+	gpuGroup = "GPU"
+	cpuGroup = "CPU"
+)
+
+// Result is one test on one entity. A test may have several for the same one.
 type Result struct {
-	// Group is what the entity is: "GPU", "CPU".
+	// Group is what the entity is: "GPU", "CPU", or another word of DCGM's, such as
+	// "GPU_I" for a GPU instance.
 	Group string `json:"group"`
 	// ID is the engine's number of it: no index of the driver's, and good for one
 	// answer only.
@@ -82,6 +89,17 @@ const (
 	// StatusUnknown is a word that we do not know.
 	StatusUnknown Status = "unknown"
 )
+
+// verb is what a test did that ended so, with an error.
+func (s Status) verb() string {
+	switch s {
+	case StatusFail:
+		return "failed"
+	case StatusWarn:
+		return "warns"
+	}
+	return "ended"
+}
 
 // idle tells whether nothing was tested.
 func (s Status) idle() bool { return s == StatusSkip || s == StatusNotRun }

@@ -50,6 +50,48 @@ func expect(level int, version string) (tests []expected) {
 	return tests
 }
 
+// parts3 are the checks that DCGM 3 tells apart in its software test, each by the
+// names that it has had. It lists every one of them, whatever came of it, but for
+// that of the CUDA toolkit, which it does not run: dcgmi/Diag.cpp of NVIDIA/DCGM.
+var parts3 = [...][]string{
+	{"Denylist", "Blacklist"},
+	{"NVML Library"},
+	{"CUDA Main Library"},
+	{"Permissions and OS Blocks"},
+	{"Persistence Mode"},
+	{"Environment Variables"},
+	{"Page Retirement/Row Remap", "Page Retirement"},
+	{"Graphics Processes"},
+	{"Inforom"},
+}
+
+// lacks gives the checks of DCGM 3's software test that a run does not tell of; none
+// where it tells no checks apart, as DCGM 4.
+func (r Run) lacks() []expected {
+	var there []string
+	for _, t := range r.Tests {
+		if t.Part != "" {
+			there = append(there, t.Part)
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	var lacking []string
+	for _, names := range parts3 {
+		known := func(part string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, part) })
+		}
+		if !slices.ContainsFunc(there, known) {
+			lacking = append(lacking, names[0])
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	return []expected{{name: Test{Name: software, Part: strings.Join(lacking, ", ")}.Title(), level: 1}}
+}
+
 // names3 are DCGM 3's names where lower case and underscores do not make DCGM 4's
 // of them.
 var names3 = [...]struct{ old, name string }{

@@ -1,11 +1,11 @@
 package remediate
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -34,6 +34,9 @@ type Asking struct {
 	Until time.Time `json:"until"`
 	// Deed is the diagnosis that serves it, once that has begun.
 	Deed string `json:"deed,omitempty"`
+	// NotRun are GPUs that were asked for as well and were not free by then, each with
+	// why.
+	NotRun []Checked `json:"notRun,omitempty"`
 }
 
 // Answer is what came of one.
@@ -47,15 +50,31 @@ type Answer struct {
 	Checked []Checked `json:"checked,omitempty"`
 }
 
+// RequestError says what is wrong with a request, whenever it is made.
+type RequestError string
+
+func (e RequestError) Error() string { return string(e) }
+
+// wrong is such an error.
+func wrong(format string, args ...any) error { return RequestError(fmt.Sprintf(format, args...)) }
+
+// checkLevel refuses a level that is none.
+func checkLevel(level int) error {
+	if level < 1 || level > 3 {
+		return wrong("level %d is not 1, 2 or 3", level)
+	}
+	return nil
+}
+
 // Diagnose asks for a diagnosis of some GPUs, by UUID, or of all. The error says
 // why there will be none.
 func (p *Plan) Diagnose(now time.Time, by By, level int, uuids []string) (id string, err error) {
 	ds, err := p.named(uuids)
-	switch {
+	switch wrong := checkLevel(level); {
 	case p.policy.Diag.Mode != MeansCommand:
 		err = errors.New("this agent runs no diagnosis: repair.diag.mode is off")
-	case level < 1 || level > 3:
-		err = fmt.Errorf("level %d is not 1, 2 or 3", level)
+	case wrong != nil:
+		err = wrong
 	case p.sources.Store != "":
 		err = errors.New(p.sources.Store)
 	case p.state.Asking != nil:
@@ -87,9 +106,9 @@ func (p *Plan) named(uuids []string) ([]fault.Device, error) {
 	}
 	var ds []fault.Device
 	for _, uuid := range uuids {
-		n := slices.IndexFunc(p.sources.GPUs, func(g fault.Device) bool { return g.UUID == uuid })
-		if n < 0 {
-			return nil, fmt.Errorf("no GPU that answers has the UUID %q", uuid)
+		n := slices.IndexFunc(p.sources.GPUs, func(g fault.Device) bool { return strings.EqualFold(g.UUID, uuid) })
+		if n < 0 || uuid == "" {
+			return nil, wrong("no GPU that answers has the UUID %q", uuid)
 		}
 		ds = append(ds, p.sources.GPUs[n])
 	}
@@ -118,15 +137,26 @@ func (p *Plan) annotated(now time.Time, text string) {
 	if p.state.Taken = text; text == "" {
 		return
 	}
+	if err := p.heed(now, text); err != nil {
+		p.each(now, Event{Type: "Warning", Reason: "DiagRefused", Message: fmt.Sprintf("no diagnosis by %s=%.40q: %v", AskAnnotation, text, err)})
+	}
+}
+
+// AskNoMore is the annotation's value that takes back what is asked for.
+const AskNoMore = "cancel"
+
+// heed does what the annotation asks for.
+func (p *Plan) heed(now time.Time, text string) error {
+	if text == AskNoMore {
+		_, err := p.Cancel(now)
+		return err
+	}
 	level, err := strconv.Atoi(text)
 	if err != nil {
-		err = fmt.Errorf("%q is no level", text)
-	} else {
-		_, err = p.Diagnose(now, ByAnnotation, level, nil)
+		return fmt.Errorf("it is neither a level, 1, 2 or 3, nor %s", AskNoMore)
 	}
-	if err != nil {
-		p.turned(now, Event{Type: "Warning", Reason: "DiagRefused", Message: fmt.Sprintf("no diagnosis by %s: %v", AskAnnotation, err)})
-	}
+	_, err = p.Diagnose(now, ByAnnotation, level, nil)
+	return err
 }
 
 // asked says whether a deed serves what somebody asks for.
@@ -142,39 +172,8 @@ func (p *Plan) unask(deed string) {
 // askedToo adds what somebody asks for to the diagnosis that is due, once its GPUs
 // are known to be free.
 func (p *Plan) askedToo(now time.Time, d *Deed) {
-	if a := p.state.Asking; a != nil && a.Deed == "" && p.free(now, a.GPUs, a.At) {
+	if a := p.state.Asking; a != nil && a.Deed == "" && p.freeToDiagnose(now, a.GPUs, a.At) {
 		d.GPUs, d.Level = union(d.GPUs, a.GPUs), max(d.Level, a.Level)
-	}
-}
-
-// consider asks for the diagnosis that is due by the clock, and gives up what
-// could not be begun in time.
-func (p *Plan) consider(now time.Time) {
-	p.onSchedule(now)
-	a := p.state.Asking
-	if a == nil || a.Deed != "" || now.Before(a.Until) {
-		return
-	}
-	p.answerWith(now, Answer{Check: CheckNotRun, Text: p.askingFor(now)})
-}
-
-// answer takes in how the diagnosis ended that serves what was asked for.
-func (p *Plan) answer(now time.Time, d *Deed, o Outcome) {
-	if !p.asked(d.ID) {
-		return
-	}
-	check, _, why := o.Of(p.state.Asking.GPUs)
-	if o.Result == Aborted {
-		check = CheckAborted
-	}
-	p.answerWith(now, Answer{Check: check, Text: cmp.Or(why, o.Text), Checked: o.Checked})
-}
-
-func (p *Plan) answerWith(now time.Time, a Answer) {
-	a.Asking, a.Ended = *p.state.Asking, now
-	p.state.Asking, p.state.Answer = nil, &a
-	if a.Deed == "" {
-		p.turned(now, Event{Type: "Warning", Reason: "DiagNotRun", Message: fmt.Sprintf("no diagnosis of %s: %s", devices(a.GPUs), a.Text)})
 	}
 }
 

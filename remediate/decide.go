@@ -9,6 +9,7 @@ func (p *Plan) decide(now time.Time) {
 	p.adapt(now)
 	p.observe(now)
 	p.relent(now)
+	p.retry(now)
 	p.askAnew(now)
 	defer p.noteHolds(now)
 	defer p.fence(now)

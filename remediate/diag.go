@@ -55,7 +55,7 @@ func (p *Plan) nextDiag(now time.Time) (*Deed, []*Incident) {
 	for _, i := range p.state.Open {
 		level := p.wantsDiag(now, i)
 		since, closed := p.cordoned(now, i)
-		if level > 0 && closed && p.free(now, p.diagScope(i), later(since, i.Due)) && p.lets(now, i, StepDiag) {
+		if level > 0 && closed && p.freeToDiagnose(now, p.diagScope(i), later(since, i.Due)) && p.lets(now, i, StepDiag) {
 			d.GPUs, d.Level = union(d.GPUs, p.diagScope(i)), max(d.Level, level)
 			served = append(served, i)
 		}
@@ -94,13 +94,16 @@ func (p *Plan) interrupt(now time.Time, d *underway) {
 	hs := p.holders(d.GPUs)
 	switch {
 	case p.occupied != nil && p.occupied.At.After(d.Began) && len(hs) > 0:
-		p.stopDiag(now, "held by "+names(hs), true)
+		p.stopDiag(now, p.whoHolds(d.GPUs), true)
 	case now.Sub(later(p.looked, d.Began)) > max(p.policy.Unreachable, stale):
 		p.stopDiag(now, "it has not been known for too long who holds the GPUs", true)
-	case !p.asked(d.ID) && !slices.ContainsFunc(p.served(&d.Deed), func(i *Incident) bool { return i.standing() || i.awaits() }):
+	case !p.asked(d.ID) && !slices.ContainsFunc(p.served(&d.Deed), (*Incident).wantsToKnow):
 		p.stopDiag(now, "nobody wants to know any more", false)
 	}
 }
+
+// wantsToKnow says whether an incident still wants the answer of a diagnosis.
+func (i *Incident) wantsToKnow() bool { return i.standing() || i.awaits() }
 
 // urgent says whether a drain, reset or reboot is due, which waits for no diagnosis.
 func (p *Plan) urgent(now time.Time) bool {
@@ -127,6 +130,7 @@ func (p *Plan) imminent(now time.Time) bool {
 func (p *Plan) stopDiag(now time.Time, why string, counts bool) {
 	d := p.conclude()
 	p.say(now, d, "Warning", "DiagAborted", fmt.Sprintf("diagnosis of %s called off: %s", d.where(), why))
+	p.withoutReport(d, CheckAborted, why)
 	for _, i := range p.served(d) {
 		if counts {
 			p.unanswered(now, i, why)

@@ -16,14 +16,15 @@ const maxDiags = 3
 // diagOver takes in how a diagnosis ended.
 func (p *Plan) diagOver(now time.Time, d *Deed, o Outcome) {
 	p.record(now, d, o)
+	if len(o.Checked) == 0 {
+		p.withoutReport(d, CheckNotRun, o.Text)
+	}
 	for _, i := range p.served(d) {
 		check, hint, why := o.Of(p.diagScope(i))
-		if i.Replacement != nil {
-			i.Replacement.Checked = o.Checked
-		}
 		switch {
 		case o.Result == Unavailable:
 			p.withoutProof(now, i, o.Text)
+			i.Retry = now.Add(retryMissing)
 		case check == CheckPassed:
 			p.passed(now, i)
 		case check == CheckFailed:
@@ -34,15 +35,22 @@ func (p *Plan) diagOver(now time.Time, d *Deed, o Outcome) {
 		default:
 			p.unanswered(now, i, why)
 		}
+		if i.Replacement != nil {
+			i.Replacement.Checked = p.about(i, o.Checked)
+		}
 	}
+	p.unblock(now, d, o)
 	kind, reason := "Normal", "DiagPassed"
 	check, _, why := o.Of(d.GPUs)
 	if check != CheckPassed {
-		kind, reason = "Warning", "Diag"+camel(string(check))
+		kind, reason = "Warning", checkReason(check)
 	}
 	p.say(now, d, kind, reason, strings.TrimSuffix(fmt.Sprintf("diagnosis of level %d of %s: %s: %s", d.Level, d.where(), check, why), ": "))
 	p.answer(now, d, o)
 }
+
+// checkReason names the event of an answer that is not pass.
+func checkReason(c Check) string { return "Diag" + camel(string(c)) }
 
 // Of gives the worst that an outcome says of some GPUs. One that it does not name
 // was not diagnosed.
@@ -119,6 +127,9 @@ func (p *Plan) withoutProof(now time.Time, i *Incident, why string) {
 	case i.Replacement != nil:
 		i.mark(now, StepDiag, Fruitless)
 		i.because(StepDiag, why)
+		if had := p.Failures(p.diagScope(i)); had != "" {
+			i.because(StepDiag, why+"; it had failed before: "+had)
+		}
 	case p.policy.Diag.Unproven == DiagAccept:
 		p.tell(now, i.Verdict, "Warning", "DiagAccepted", fmt.Sprintf("no diagnosis says that %s is over, and by repair.diag.unproven that is accepted: %s (incident %s)", i.Verdict.Class, why, i.Verdict.ID))
 		p.passed(now, i)

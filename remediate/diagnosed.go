@@ -3,6 +3,7 @@ package remediate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -13,6 +14,9 @@ type Diagnosed struct {
 	Check Check     `json:"check"`
 	Level int       `json:"level"`
 	At    time.Time `json:"at"`
+	// Failure is why the GPU failed the last that it has failed, empty where one has
+	// passed since.
+	Failure string `json:"failure,omitempty"`
 }
 
 // record keeps what a diagnosis says of its GPUs, by UUID. One that was not run
@@ -25,8 +29,27 @@ func (p *Plan) record(now time.Time, d *Deed, o Outcome) {
 		if p.state.Diagnosed == nil {
 			p.state.Diagnosed = map[string]Diagnosed{}
 		}
-		p.state.Diagnosed[c.GPU] = Diagnosed{Check: c.Check, Level: d.Level, At: now}
+		is := Diagnosed{Check: c.Check, Level: d.Level, At: now}
+		switch c.Check {
+		case CheckFailed:
+			is.Failure = c.Why
+		case CheckDoubtful:
+			is.Failure = p.state.Diagnosed[c.GPU].Failure
+		}
+		p.state.Diagnosed[c.GPU] = is
 	}
+}
+
+// Failures says why GPUs have failed a diagnosis, and passed none since; empty where
+// none has.
+func (p *Plan) Failures(ds []fault.Device) string {
+	var all []string
+	for _, d := range ds {
+		if why := p.state.Diagnosed[p.uuid(d)].Failure; why != "" && !slices.Contains(all, why) {
+			all = append(all, why)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // diagnosed gives the node's label and annotation: the worst of its GPUs, and the

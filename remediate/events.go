@@ -51,6 +51,13 @@ func (p *Plan) turned(now time.Time, e Event) {
 	p.announce(now, e)
 }
 
+// each tells what may come several times within a minute, and has to be told each
+// time.
+func (p *Plan) each(now time.Time, e Event) {
+	e.Key = e.Reason + "/" + now.UTC().Format(time.RFC3339Nano)
+	p.announce(now, e)
+}
+
 // announce puts any event into the outbox.
 func (p *Plan) announce(now time.Time, e Event) {
 	e.At = now

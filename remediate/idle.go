@@ -36,7 +36,7 @@ func (p *Plan) window(now time.Time, i *Incident) bool {
 	case StepReboot:
 		return p.whole(now, i) && p.ours(i, StepDrain) && p.idle(now, time.Time{})
 	}
-	return p.wantsDiag(now, i) > 0 && p.free(now, p.diagScope(i), time.Time{})
+	return p.wantsDiag(now, i) > 0 && p.freeToDiagnose(now, p.diagScope(i), time.Time{})
 }
 
 // lost says whether the idle window of a claimed incident is over, or was not

@@ -129,6 +129,8 @@ type Incident struct {
 	Due time.Time `json:"due,omitzero"`
 	// Failing: the fault is over by the judge, and not by a diagnosis.
 	Failing bool `json:"failing,omitempty"`
+	// Retry is when a diagnosis is tried again that there was nobody for; zero is never.
+	Retry time.Time `json:"retry,omitzero"`
 	// Vain counts the diagnoses that were begun and came to no answer.
 	Vain int `json:"vain,omitempty"`
 	// Replacement is what is asked of a person once nothing else has helped.

@@ -27,8 +27,16 @@ type Replacement struct {
 	At     time.Time      `json:"at"`
 	// Tried are the repairs that have not helped, the oldest first.
 	Tried []Attempt `json:"tried,omitempty"`
-	// Checked is what a diagnosis of the part says.
+	// Checked is what the last diagnosis of the part says.
 	Checked []Checked `json:"checked,omitempty"`
+}
+
+// about gives the checks of an incident's own GPUs.
+func (p *Plan) about(i *Incident, cs []Checked) []Checked {
+	ds := p.diagScope(i)
+	return slices.DeleteFunc(slices.Clone(cs), func(c Checked) bool {
+		return !slices.ContainsFunc(ds, func(d fault.Device) bool { return d.UUID == c.GPU })
+	})
 }
 
 // rung gives the repair that an incident wants next: what its verdict asks for,

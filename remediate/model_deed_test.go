@@ -244,7 +244,7 @@ func (w *world) finish() {
 		w.close(0)
 	}
 	w.silent = false
-	for range 20 {
+	for n := 0; n < 60 && (n < 20 || len(w.plan.state.Open) > 0); n++ {
 		w.pass(w.policy.Probation + 31*time.Minute)
 		w.held = [len(gpus)]bool{}
 		w.occupy()

@@ -9,8 +9,14 @@ import (
 
 // The diagnoses in the world of the model test.
 
-// ask lets a person ask for a diagnosis.
+// ask lets a person ask for a diagnosis, or take that back.
 func (w *world) ask() {
+	if w.rng.IntN(4) == 0 {
+		if _, err := w.plan.Cancel(w.now); err == nil && w.plan.Asking() != nil {
+			w.fail("what was cancelled is asked for still")
+		}
+		return
+	}
 	if _, err := w.plan.Diagnose(w.now, ByHand, 1+w.rng.IntN(3), nil); err == nil && w.policy.Diag.Mode == MeansOff {
 		w.fail("a diagnosis is asked for, and there is nobody to run it")
 	}
@@ -26,9 +32,12 @@ func (w *world) diagnosed(d Deed) {
 		}
 	}
 	w.past = append(w.past, d.ID+" "+string(o.Result))
-	for _, i := range w.plan.served(&d) {
-		check, _, _ := o.Of(w.plan.diagScope(i))
-		w.confirmed[i.Verdict.ID] = check == CheckPassed && o.Result == Succeeded
+	for _, i := range w.plan.state.Open {
+		served, s := slices.Contains(d.Incidents, i.Verdict.ID), i.step(StepDiag)
+		deep := s != nil && s.Status == Blocked && d.Level >= max(i.Level, w.policy.Diag.Level)
+		if check, _, _ := o.Of(w.plan.diagScope(i)); served || deep && check == CheckPassed {
+			w.confirmed[i.Verdict.ID] = check == CheckPassed && o.Result == Succeeded
+		}
 	}
 	w.hand = hand{}
 	w.plan.Done(w.now, o)

@@ -56,6 +56,8 @@ type Plan struct {
 	// met says that the Node has been seen since the start.
 	met       bool
 	overruled []string
+	// ended are the diagnoses that have ended without a report.
+	ended []Unreported
 	// refused is the day on which a missing right was told last.
 	refused string
 	// unwritten are the requests made since the last Written, unsaved the deed
@@ -152,6 +154,7 @@ func RestorePlan(policy Policy, data []byte, outbox []Event) (*Plan, error) {
 	if t := p.state.Turn; t != nil && !t.Seen {
 		p.state.Turn = nil
 	}
+	p.retryAtStart()
 	return p, nil
 }
 

@@ -10,7 +10,9 @@ import (
 //
 //	+9s checked UUID=CHECK[/HINT]… [TEXT…]   the diagnosis has ended
 //	+9s ask LEVEL [UUID…]                    somebody asks for one by hand
+//	+9s cancel                               and takes it back
 //	+9s annotate TEXT                        somebody sets the annotation that asks for one
+//	+9s diagnoser UUID                       a diagnosis of somebody's has a GPU open
 //
 // The answer to who has asked is printed once.
 
@@ -25,6 +27,12 @@ func (s *stage) doDiag(n int, word string, args []string) {
 		if _, err := s.plan.Diagnose(s.now, ByHand, level, args[1:]); err != nil {
 			fmt.Fprintf(&s.out, "+%-7v not asked: %v\n", s.now.Sub(s.start), err)
 		}
+	case "cancel":
+		if _, err := s.plan.Cancel(s.now); err != nil {
+			fmt.Fprintf(&s.out, "+%-7v not cancelled: %v\n", s.now.Sub(s.start), err)
+		}
+	case "diagnoser":
+		s.plan.Occupied(s.now, Occupancy{At: s.now, Holders: []Holder{{GPU: args[0], PID: 4712, Process: "nvvs", Service: true}}})
 	case "annotate":
 		s.node.Asks = strings.Join(args, " ")
 	default:
@@ -74,10 +82,16 @@ func (s *stage) schedule(n int, text string) Schedule {
 
 func (s *stage) tellAnswer() {
 	a := s.plan.Answer()
+	for _, u := range s.plan.Unreported() {
+		fmt.Fprintf(&s.out, "+%-7v no report of %s: %s %s\n", s.now.Sub(s.start), devices(u.GPUs), u.Check, u.Why)
+	}
 	if a == nil {
 		return
 	}
 	line := fmt.Sprintf("answer to %s: %s %s", a.ID, a.Check, a.Text)
+	for _, c := range a.NotRun {
+		line += fmt.Sprintf(", %s %s: %s", c.GPU, c.Check, c.Why)
+	}
 	if s.answered != line {
 		fmt.Fprintf(&s.out, "+%-7v %s\n", s.now.Sub(s.start), line)
 	}

@@ -123,6 +123,9 @@ func (s *stage) tellRepair() {
 			for _, a := range r.Tried {
 				line += fmt.Sprintf(" %s@%v", a.Kind, a.At.Sub(s.start))
 			}
+			if why := s.plan.Failures(r.GPUs); why != "" {
+				line += " failed: " + why + ";"
+			}
 			for _, c := range r.Checked {
 				line += fmt.Sprintf(" diag %s=%s", c.GPU, c.Check)
 			}

@@ -69,7 +69,7 @@ func (p *Plan) idleByClock(now time.Time) (idle []fault.Device) {
 	}
 	for _, g := range p.sources.GPUs {
 		sick := slices.ContainsFunc(p.state.Open, func(i *Incident) bool { return overlap(i.Verdict.GPUs, []fault.Device{g}) })
-		if g.UUID != "" && !sick && p.free(now, []fault.Device{g}, time.Time{}) {
+		if g.UUID != "" && !sick && p.freeToDiagnose(now, []fault.Device{g}, time.Time{}) {
 			idle = append(idle, g)
 		}
 	}

@@ -32,8 +32,8 @@ func (i *Incident) standing() bool {
 // ask records what is to be done on an incident's behalf: by others, of whom it
 // is asked, or in mode repair by the agent itself.
 func (p *Plan) ask(now time.Time, i *Incident) {
-	if p.inRepair(now, i) {
-		return
+	if p.inRepair(now, i) || i.awaits() {
+		return // its diagnosis is all that is wanted, whatever its verdict was
 	}
 	v := i.Verdict
 	wanted := p.wants(now, i)

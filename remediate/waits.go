@@ -68,7 +68,7 @@ func (p *Plan) waitsFor(now time.Time, i *Incident, s Step) (what string, until 
 		return "the group's leave", until
 	case Blocked:
 		if s.Kind == StepDiag {
-			return strings.TrimSuffix("a person: "+s.Why, ": "), until
+			return strings.TrimSuffix("a person: "+s.Why, ": "), i.Retry
 		}
 		return cmp.Or(s.Why, "whoever holds the GPUs to go"), until
 	}
@@ -105,12 +105,15 @@ func (p *Plan) waitsItsTurn(now time.Time, i *Incident, s Step) (what string, un
 
 // waitsForHolders says who is in the way; empty where nobody is.
 func (p *Plan) waitsForHolders(now time.Time, i *Incident, k StepKind) string {
+	if k == StepDiag {
+		if p.freeToDiagnose(now, p.diagScope(i), time.Time{}) {
+			return ""
+		}
+		return p.whoHolds(p.diagScope(i))
+	}
 	hs := p.anybody()
-	switch k {
-	case StepReset:
+	if k == StepReset {
 		hs = p.holders(p.resetScope(i))
-	case StepDiag:
-		hs = p.holders(p.diagScope(i))
 	}
 	if len(hs) == 0 && p.fresh(now, time.Time{}) {
 		return ""
@@ -121,10 +124,13 @@ func (p *Plan) waitsForHolders(now time.Time, i *Incident, k StepKind) string {
 // askingFor says what the diagnosis waits for that somebody asks for.
 func (p *Plan) askingFor(now time.Time) string {
 	a := p.state.Asking
-	if hs := p.holders(a.GPUs); len(hs) > 0 || !p.fresh(now, a.At) {
-		return p.heldBy(hs)
+	switch o := p.occupied; {
+	case p.freeToDiagnose(now, a.GPUs, a.At):
+		return "another repair comes first"
+	case now.Before(a.Until) && (o == nil || !o.At.After(a.At)):
+		return "a first look at who holds the GPUs"
 	}
-	return "another repair comes first"
+	return p.whoHolds(a.GPUs)
 }
 
 // AskingWaits says it where one waits, nil where none does.

@@ -41,7 +41,7 @@ var rules = []rule{
 	{folder: "internal/check", may: []string{"fault", "remediate", "collector/inventory", "collector/kernlog", "collector/nvml", "internal/agent", "internal/replay"}},
 	{folder: "internal/explain", may: []string{"xidparse", "nvlink", "fault", "internal/replay"}},
 	{folder: "internal/evidence", may: []string{"fault", "remediate", "collector/kernlog", "collector/nvml"}},
-	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence", "nvlink"}},
+	{folder: "internal/httpd", may: []string{"internal/agent", "internal/evidence", "nvlink", "remediate"}},
 	{folder: "internal/serving", may: []string{"collector/canary", "collector/serving", "remediate", "serving"}},
 	{folder: "internal/topology", may: []string{"nvlink"}},
 	{folder: "internal/demo", may: []string{"internal/config", "internal/replay", "sim"}},

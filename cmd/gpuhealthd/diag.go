@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,42 +25,73 @@ import (
 
 // diagFlags are what a person asks for.
 type diagFlags struct {
-	url, config string
-	asked       httpd.DiagRequest
-	wait        bool
+	url, config  string
+	asked        httpd.DiagRequest
+	wait, cancel bool
 }
 
+// level is a level of DCGM's that may be asked for.
+type level int
+
+// Set reads it.
+func (l *level) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 3 {
+		return errors.New("it is not 1, 2 or 3")
+	}
+	*l = level(n)
+	return nil
+}
+
+func (l *level) String() string { return strconv.Itoa(int(*l)) }
+
+// Type is the word for it in the help.
+func (*level) Type() string { return "level" }
+
 func diagCommand() *cobra.Command {
-	var f diagFlags
+	f := diagFlags{asked: httpd.DiagRequest{Level: 2}}
 	cmd := &cobra.Command{
 		Use: "diag", Short: "Diagnose idle GPUs with DCGM", Args: cobra.NoArgs,
 		Long: `diag asks the running daemon for a DCGM diagnosis, of all GPUs where none is
 named. Where no daemon runs it runs dcgmi itself. Either way a GPU that somebody
-holds is not diagnosed, and work that comes to one stops the diagnosis.
+holds is not diagnosed, and work that comes to one stops the diagnosis. What the
+daemon was asked for goes on when this command is interrupted; --cancel ends it.
 
 Exit 0 for a pass, or once the daemon has taken the request and nobody waits; 3
 where a GPU has failed, 4 where the answer proves nothing: doubtful, not run,
 called off. 1 and 2 as for every command.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDiag(cmd, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given := cmd.Flags().Changed
+			switch {
+			case given("gpu") && (len(f.asked.GPUs) == 0 || slices.Contains(f.asked.GPUs, "")):
+				return exitError{2, errors.New("--gpu: an empty UUID names no GPU")}
+			case f.cancel && (given("gpu") || given("level") || given("wait")):
+				return exitError{2, errors.New("--cancel stands alone: it takes back whatever is asked for")}
+			}
+			return runDiag(cmd, f)
+		},
 	}
-	cmd.Flags().IntVar(&f.asked.Level, "level", 2, "1, 2 or 3; 2 takes up to 11 minutes on eight GPUs, 3 up to 35")
+	cmd.Flags().Var((*level)(&f.asked.Level), "level", "1, 2 or 3; 2 takes up to 11 minutes on eight GPUs, 3 up to 35")
 	cmd.Flags().StringSliceVar(&f.asked.GPUs, "gpu", nil, "the UUID of a GPU; may be given several times")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for the answer and show it")
+	cmd.Flags().BoolVar(&f.cancel, "cancel", false, "take back what the daemon is asked for, and end it where it runs")
 	cmd.Flags().StringVar(&f.url, "url", "", "where the daemon answers (default http.listen of the configuration, http://127.0.0.1:9878)")
 	cmd.Flags().StringVar(&f.config, "config", "", "the daemon's configuration file; by it dcgmi is run from here where no daemon runs")
 	return cmd
 }
 
 func runDiag(cmd *cobra.Command, f diagFlags) error {
-	if f.asked.Level < 1 || f.asked.Level > 3 {
-		return exitError{2, fmt.Errorf("level %d is not 1, 2 or 3", f.asked.Level)}
-	}
 	cfg, err := f.configured()
 	if err != nil {
 		return err
 	}
-	url := strings.TrimSuffix(cmp.Or(f.url, cfg.HTTP.URL()), "/")
-	if url == "" {
+	url := strings.TrimSuffix(cmp.Or(withScheme(f.url), cfg.HTTP.URL()), "/")
+	switch {
+	case f.cancel && url == "":
+		return errors.New("by this configuration the daemon has no fixed address: name it with --url")
+	case f.cancel:
+		return cancelDiag(cmd, url)
+	case url == "":
 		return diagAlone(cmd, cfg, f)
 	}
 	id, err := askDiag(cmd.Context(), url, f.asked)
@@ -81,9 +114,25 @@ func askDiag(ctx context.Context, url string, asked httpd.DiagRequest) (id strin
 	if err != nil {
 		return "", err
 	}
+	return demand(ctx, http.MethodPost, url, text)
+}
+
+// cancelDiag takes back what the daemon is asked for.
+func cancelDiag(cmd *cobra.Command, url string) error {
+	id, err := demand(cmd.Context(), http.MethodDelete, url, nil)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled\n", id)
+	return err
+}
+
+// demand tells the daemon what is wanted of its diagnoses, and gives the ID of the one
+// in question.
+func demand(ctx context.Context, method, url string, text []byte) (id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/diag", bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, method, url+"/api/v1/diag", bytes.NewReader(text))
 	if err != nil {
 		return "", err
 	}
@@ -97,8 +146,15 @@ func askDiag(ctx context.Context, url string, asked httpd.DiagRequest) (id strin
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", url, err)
 	}
-	if resp.StatusCode != http.StatusAccepted {
-		return "", fmt.Errorf("the daemon does not diagnose: %s", strings.TrimSpace(replay.Printable(string(body))))
+	said := strings.TrimSpace(replay.Printable(string(body)))
+	switch resp.StatusCode {
+	case http.StatusAccepted:
+	case http.StatusBadRequest:
+		return "", exitError{2, errors.New(said)}
+	case http.StatusConflict, http.StatusForbidden:
+		return "", errors.New(said)
+	default:
+		return "", fmt.Errorf("%s answered %s: %s", url, resp.Status, said)
 	}
 	var accepted httpd.DiagAccepted
 	if err := json.Unmarshal(body, &accepted); err != nil || accepted.ID == "" {

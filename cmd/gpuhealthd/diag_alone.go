@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"os/signal"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/diag"
 	"github.com/gpuhealthd/gpuhealthd/diag/dcgmi"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
@@ -21,9 +24,6 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/store"
 )
-
-// lookEvery is how often it is looked who holds the GPUs while they are diagnosed.
-const lookEvery = 5 * time.Second
 
 // errDaemon is why nothing is diagnosed from here.
 func errDaemon(pid int, cfg config.Config) error {
@@ -42,9 +42,13 @@ func errDaemon(pid int, cfg config.Config) error {
 // diagAlone diagnoses without a daemon. Whoever holds a GPU is found by the host's
 // processes alone.
 func diagAlone(cmd *cobra.Command, cfg config.Config, f diagFlags) error {
-	if pid, inUse := store.InUse(cfg.State.Path); inUse {
+	switch pid, inUse, err := store.InUse(cfg.State.Path); {
+	case err != nil:
+		return fmt.Errorf("%w: run this as the daemon's user, which is root, or ask the daemon with --url, or by its Node's annotation %s", err, remediate.AskAnnotation)
+	case inUse:
 		return errDaemon(pid, cfg)
 	}
+	cfg.Repair.Proc = hostProc(cfg.Repair.Proc)
 	fmt.Fprintln(cmd.ErrOrStderr(), "No daemon runs here: dcgmi is run from here.")
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -60,15 +64,7 @@ func diagAlone(cmd *cobra.Command, cfg config.Config, f diagFlags) error {
 	if err != nil {
 		return err
 	}
-	if held := heldBy(ctx, tools.Occupant, task.GPUs); held != "" {
-		return exits(remediate.CheckNotRun, held)
-	}
-	ctx, callOff := context.WithCancelCause(ctx)
-	defer callOff(nil)
-	go watchHolders(ctx, tools.Occupant, task.GPUs, callOff)
-	show := newDiagProgress(cmd.ErrOrStderr())
-	o := dcgmi.New(cfg.Repair.Diag.Runner()).Run(ctx, task, func(p dcgmi.Progress) { show.line(p.Waiting, progressText(p)) })
-	show.end()
+	o := diagFree(ctx, cmd.ErrOrStderr(), cfg, task, tools.Occupant)
 	if err := writeTable(cmd.OutOrStdout(), o); err != nil {
 		return err
 	}
@@ -76,17 +72,42 @@ func diagAlone(cmd *cobra.Command, cfg config.Config, f diagFlags) error {
 	return exits(check, why)
 }
 
+// diagFree diagnoses the GPUs of a task that nobody holds, and says of the others who
+// does.
+func diagFree(ctx context.Context, progress io.Writer, cfg config.Config, task dcgmi.Task, who agent.Occupant) diag.Outcome {
+	held := heldBy(ctx, who, task.GPUs, false)
+	all := task.GPUs
+	task.GPUs = slices.DeleteFunc(slices.Clone(all), func(uuid string) bool { return held[uuid] != "" })
+	o := diag.Outcome{Level: task.Level, Began: time.Now()}
+	if len(task.GPUs) > 0 {
+		ctx, callOff := context.WithCancelCause(ctx)
+		defer callOff(nil)
+		go watchHolders(ctx, who, task.GPUs, callOff)
+		show := newDiagProgress(progress)
+		o = dcgmi.New(cfg.Repair.Diag.Runner()).Run(ctx, task, func(p dcgmi.Progress) { show.line(p.Waiting, progressText(p)) })
+		show.end()
+	}
+	for _, uuid := range all {
+		if held[uuid] != "" {
+			o.Add(uuid, diag.NotRun, held[uuid])
+		}
+	}
+	return o
+}
+
 // task is what shall be diagnosed.
 func (f diagFlags) task(gpus []nvml.GPU) (dcgmi.Task, error) {
-	t := dcgmi.Task{Level: f.asked.Level, GPUs: f.asked.GPUs}
+	t := dcgmi.Task{Level: f.asked.Level, GPUs: slices.Clone(f.asked.GPUs)}
 	var all []string
 	for _, g := range gpus {
 		all = append(all, g.UUID)
 	}
-	for _, uuid := range t.GPUs {
-		if !slices.Contains(all, uuid) {
+	for n, uuid := range t.GPUs {
+		is := slices.IndexFunc(all, func(have string) bool { return strings.EqualFold(have, uuid) })
+		if is < 0 {
 			return t, fmt.Errorf("no GPU has the UUID %q; there are %s", uuid, strings.Join(all, ", "))
 		}
+		t.GPUs[n] = all[is]
 	}
 	if len(t.GPUs) == 0 {
 		t.GPUs = all
@@ -100,7 +121,11 @@ func listGPUs(ctx context.Context, cfg config.Config) (gpus []nvml.GPU, err erro
 	ctx, cancel := context.WithTimeout(ctx, max(limit, 30*time.Second))
 	defer cancel()
 	why := errors.New("the driver does not answer")
-	driver := nvml.New(nvmlConfig(cfg))
+	asked := nvmlConfig(cfg)
+	if os.MkdirAll(asked.Lock, 0o700) != nil {
+		asked.Lock = "" // no child can have been left where there is no such folder
+	}
+	driver := nvml.New(asked)
 	ended := driver.Run(ctx, func(r nvml.Report) {
 		switch r.Kind {
 		case nvml.KindInventory:
@@ -123,35 +148,4 @@ func listGPUs(ctx context.Context, cfg config.Config) (gpus []nvml.GPU, err erro
 		return nil, ended
 	}
 	return nil, fmt.Errorf("which GPUs there are: %w", why)
-}
-
-// heldBy says who holds any of the GPUs, or that nobody can tell; empty is free.
-func heldBy(ctx context.Context, who agent.Occupant, uuids []string) string {
-	ctx, cancel := context.WithTimeout(ctx, 2*lookEvery)
-	defer cancel()
-	o := who.Occupancy(ctx)
-	if o.Unknown != "" {
-		return "it is not known who holds the GPUs: " + o.Unknown
-	}
-	for _, h := range o.Holders {
-		if h.GPU == "" || slices.Contains(uuids, h.GPU) {
-			return "held by " + h.String()
-		}
-	}
-	return ""
-}
-
-// watchHolders calls the diagnosis off when somebody comes.
-func watchHolders(ctx context.Context, who agent.Occupant, uuids []string, callOff context.CancelCauseFunc) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(lookEvery):
-		}
-		if held := heldBy(ctx, who, uuids); held != "" && ctx.Err() == nil {
-			callOff(errors.New(held))
-			return
-		}
-	}
 }

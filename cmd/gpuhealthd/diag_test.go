@@ -29,8 +29,18 @@ type diagnosing struct {
 }
 
 func (d diagnosing) Diagnose(_ context.Context, _ int, gpus []string) (string, error) {
+	if len(gpus) == 1 && gpus[0] == "GPU-9" {
+		return "", remediate.RequestError("no GPU that answers has the UUID \"GPU-9\"")
+	}
 	if len(gpus) > 1 {
 		return "", errors.New("another diagnosis is asked for already: hand-7")
+	}
+	return "hand-1", nil
+}
+
+func (d diagnosing) CancelDiagnosis(context.Context) (string, error) {
+	if d.looks.Add(1) > 1 {
+		return "", errors.New("no diagnosis is asked for")
 	}
 	return "hand-1", nil
 }
@@ -67,8 +77,14 @@ func TestDiagAsksTheDaemon(t *testing.T) {
 		"never began": {[]string{"--wait"}, answered("hand-1", "", remediate.CheckNotRun, "held by pod a/b"), found(diag.Passed), 4, []string{"held by pod a/b"}},
 		"overtaken":   {[]string{"--wait"}, answered("hand-2", "", remediate.CheckPassed, ""), nil, 1, []string{"knows nothing of hand-1"}},
 		"no waiting":  {nil, remediate.Answer{}, nil, 0, []string{"asked for, as hand-1"}},
-		"refused":     {[]string{"--gpu", "a,b"}, remediate.Answer{}, nil, 1, []string{"asked for already: hand-7"}},
-		"no level":    {[]string{"--level", "4"}, remediate.Answer{}, nil, 2, []string{"level 4 is not"}},
+		"refused":     {[]string{"--gpu", "a,b"}, remediate.Answer{}, nil, 1, []string{"another diagnosis is asked for already: hand-7"}},
+		"no such GPU": {[]string{"--gpu", "GPU-9"}, remediate.Answer{}, nil, 2, []string{`no GPU that answers has the UUID "GPU-9"`}},
+		"empty GPU":   {[]string{"--gpu", ""}, remediate.Answer{}, nil, 2, []string{"names no GPU"}},
+		"one empty":   {[]string{"--gpu", "GPU-1,"}, remediate.Answer{}, nil, 2, []string{"names no GPU"}},
+		"high level":  {[]string{"--level", "4"}, remediate.Answer{}, nil, 2, []string{"it is not 1, 2 or 3"}},
+		"no level":    {[]string{"--level", "x"}, remediate.Answer{}, nil, 2, []string{`"x"`, "it is not 1, 2 or 3"}},
+		"cancel":      {[]string{"--cancel"}, remediate.Answer{}, nil, 0, []string{"hand-1 is cancelled"}},
+		"or cancel":   {[]string{"--cancel", "--wait"}, remediate.Answer{}, nil, 2, []string{"--cancel stands alone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +95,7 @@ func TestDiagAsksTheDaemon(t *testing.T) {
 			var out bytes.Buffer
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)
-			cmd.SetArgs(append([]string{"diag", "--url", server.URL}, c.args...))
+			cmd.SetArgs(append([]string{"diag", "--url", strings.TrimPrefix(server.URL, "http://")}, c.args...))
 			code := 0
 			if err := cmd.Execute(); err != nil {
 				code = exitCode(err)
@@ -96,3 +112,23 @@ func TestDiagAsksTheDaemon(t *testing.T) {
 		})
 	}
 }
+
+// A GPU's holder is named; a service holds nobody up, but for a diagnosis of DCGM's
+// that was there before.
+func TestHeldBy(t *testing.T) {
+	who := staying{Holders: []remediate.Holder{{GPU: "a", PID: 1, Process: "nv-hostengine", Service: true}, {GPU: "b", PID: 2, Process: "nvvs", Service: true}, {GPU: "c", PID: 3, Process: "python3"}}}
+	all := []string{"a", "b", "c"}
+	if held := heldBy(t.Context(), who, all, false); held["a"] != "" || !strings.Contains(held["b"], "nvvs") || !strings.Contains(held["c"], "python3") {
+		t.Errorf("before: %v", held)
+	}
+	if held := heldBy(t.Context(), who, all, true); held["a"]+held["b"] != "" || !strings.Contains(held["c"], "python3") {
+		t.Errorf("meanwhile: %v", held)
+	}
+	if held := heldBy(t.Context(), staying{Unknown: "no /proc"}, all, true); len(held) != 3 {
+		t.Errorf("unknown: %v", held)
+	}
+}
+
+type staying remediate.Occupancy
+
+func (s staying) Occupancy(context.Context) remediate.Occupancy { return remediate.Occupancy(s) }

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,10 +22,15 @@ const askEvery = time.Second
 
 // awaitDiag waits for the daemon's answer and shows it.
 func awaitDiag(cmd *cobra.Command, url, id string) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
 	show := newDiagProgress(cmd.ErrOrStderr())
 	defer show.end()
 	for {
-		s, _, err := askStatus(cmd.Context(), url)
+		s, _, err := askStatus(ctx, url)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s goes on in the daemon: gpuhealthd status shows how far it is, gpuhealthd diag --cancel ends it", id)
+		}
 		if err != nil {
 			return fmt.Errorf("%s was asked for, and the daemon does not answer any more: %w", id, err)
 		}
@@ -40,8 +47,7 @@ func awaitDiag(cmd *cobra.Command, url, id string) error {
 			show.line(d.Progress.Waiting, progressText(d.Progress))
 		}
 		select {
-		case <-cmd.Context().Done():
-			return cmd.Context().Err()
+		case <-ctx.Done():
 		case <-time.After(askEvery):
 		}
 	}
@@ -84,6 +90,8 @@ func progressText(p dcgmi.Progress) string {
 	switch {
 	case p.AtMost == 0:
 		return "begins"
+	case p.Elapsed > p.AtMost:
+		return fmt.Sprintf("is being stopped, after %s", lasting(p.AtMost))
 	case p.Waiting != "":
 		return fmt.Sprintf("waits%s for %s; given up after %s", elapsed, p.Waiting, lasting(p.AtMost))
 	}

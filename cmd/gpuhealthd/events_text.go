@@ -87,6 +87,9 @@ func replacementText(r evidence.Replacement) string {
 	for _, a := range r.Tried {
 		text += fmt.Sprintf("; a %s of %s has not helped", a.Kind, a.At.UTC().Format(time.RFC3339))
 	}
+	if r.Failure != "" {
+		text += "; diagnosed: " + r.Failure
+	}
 	if r.Bundle != "" {
 		text += "; evidence in " + r.Bundle
 	}

@@ -55,7 +55,16 @@ func askStatus(ctx context.Context, url string) (s agent.Status, body []byte, er
 	return s, body, nil
 }
 
+// withScheme completes an address that somebody wrote as HOST:PORT.
+func withScheme(url string) string {
+	if url == "" || strings.Contains(url, "://") {
+		return url
+	}
+	return "http://" + url
+}
+
 func fetch(ctx context.Context, url string) ([]byte, error) {
+	url = withScheme(url)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err

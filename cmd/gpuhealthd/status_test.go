@@ -36,6 +36,10 @@ type fixed struct {
 func (f fixed) Status() agent.Status  { return f.status }
 func (f fixed) Topology() nvlink.Node { return f.node }
 func (f fixed) Alive() error          { return nil }
+func (f fixed) CancelDiagnosis(context.Context) (string, error) {
+	return "", errors.New("no diagnosis is asked for")
+}
+
 func (f fixed) Diagnose(context.Context, int, []string) (string, error) {
 	return "", errors.New("nobody diagnoses")
 }
@@ -143,7 +147,7 @@ func failed() agent.Status {
 	i.State, i.Verdict.Class, i.Verdict.Action, i.Verdict.Reason = remediate.Failed, fault.SRAMThreshold, fault.Replace, "more uncorrectable SRAM errors than the board may have"
 	board := evidence.GPU{Identity: s.GPUs[1].Identity, Slot: "7"}
 	board.Part = "692-2G520-0200-500"
-	s.Replacements = []evidence.Replacement{{Incident: i.Verdict.ID, GPUs: []evidence.GPU{board}, Reason: i.Verdict.Reason, Bundle: "/var/lib/gpuhealthd/evidence/11111111-1200.jsonl"}}
+	s.Replacements = []evidence.Replacement{{Incident: i.Verdict.ID, GPUs: []evidence.GPU{board}, Reason: i.Verdict.Reason, Failure: "memory failed: a bad cell (FAULTY_MEMORY, code 52)", Bundle: "/var/lib/gpuhealthd/evidence/11111111-1200.jsonl"}}
 	s.Evidence = "the disk has not come back for 5s"
 	return s
 }

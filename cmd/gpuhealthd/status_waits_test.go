@@ -45,7 +45,9 @@ func TestProgressText(t *testing.T) {
 		"waits for the engine; given up after 10m":           {Waiting: "the engine", Elapsed: 40 * time.Millisecond, AtMost: 10 * time.Minute},
 		"waits for 1m15s for the engine; given up after 10m": {Waiting: "the engine", Elapsed: 75 * time.Second, AtMost: 10 * time.Minute},
 		"runs, takes up to 10m30s, stopped after 15m":        {AtMost: 15 * time.Minute, Expected: 10*time.Minute + 30*time.Second},
-		"runs for 2h, takes up to 35m, stopped after 45m":    {Elapsed: 2 * time.Hour, AtMost: 45 * time.Minute, Expected: 35 * time.Minute},
+		"runs for 2h, takes up to 2h, stopped after 3h":      {Elapsed: 2 * time.Hour, AtMost: 3 * time.Hour, Expected: 2 * time.Hour},
+		"is being stopped, after 45m":                        {Elapsed: 46 * time.Minute, AtMost: 45 * time.Minute, Expected: 35 * time.Minute},
+		"is being stopped, after 1m":                         {Waiting: "the engine", Elapsed: 69 * time.Second, AtMost: time.Minute},
 	} {
 		if got := progressText(p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

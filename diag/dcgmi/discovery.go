@@ -48,9 +48,11 @@ func (r *Runner) discover(ctx context.Context) (map[string]int, error) {
 		return nil, fmt.Errorf("dcgmi discovery: process %d is stuck in the kernel", p.cmd.Process.Pid)
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("dcgmi discovery: %w", context.Cause(ctx))
+	case p.flood() != nil:
+		return nil, fmt.Errorf("dcgmi discovery: %w", p.flood())
 	case p.exit() != 0:
-		said := strings.Join(strings.Fields(p.out.String()+" "+p.errs.String()), " ")
+		said := strings.Join(strings.Fields(string(p.out.kept)+" "+string(p.errs.kept)), " ")
 		return nil, fmt.Errorf("dcgmi discovery: exit status %d: %.200s", p.exit(), said)
 	}
-	return listed(p.out.String()), nil
+	return listed(string(p.out.kept)), nil
 }

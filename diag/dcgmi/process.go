@@ -1,13 +1,13 @@
 package dcgmi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,12 +18,17 @@ import (
 // hundred KiB.
 const maxOutput = 8 << 20
 
-// limited keeps the begin of what is written to it.
-type limited struct{ bytes.Buffer }
+// limited keeps the begin of what is written to it, and tells when there is more.
+type limited struct {
+	kept []byte
+	full func()
+}
 
 func (l *limited) Write(p []byte) (int, error) {
-	if room := maxOutput - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(len(p), room)])
+	room := maxOutput - len(l.kept)
+	l.kept = append(l.kept, p[:min(len(p), room)]...)
+	if len(p) > room {
+		l.full()
 	}
 	return len(p), nil
 }
@@ -33,13 +38,17 @@ type process struct {
 	cmd  *exec.Cmd
 	out  limited
 	errs limited
+	// flooded is closed when it has written more than is kept.
+	flooded chan struct{}
 	// done is closed when the group is gone and what it wrote is here.
 	done chan struct{}
 }
 
 // start starts a command. The error matches exec.ErrNotFound where there is none.
 func start(argv, env []string) (*process, error) {
-	p := &process{cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
+	p := &process{cmd: exec.Command(argv[0], argv[1:]...), flooded: make(chan struct{}), done: make(chan struct{})}
+	p.out.full = sync.OnceFunc(func() { close(p.flooded) })
+	p.errs.full = p.out.full
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.errs
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
@@ -103,13 +112,27 @@ type end struct {
 // that comes just before it has the engine begin.
 const asks = 10
 
-// wait waits for the process's end, and ends it when ctx is done: with SIGTERM, and
-// after a grace with SIGKILL.
+// errFlood is why one is ended that writes without end.
+var errFlood = fmt.Errorf("it wrote more than %d MiB", maxOutput>>20)
+
+// flood is errFlood where that is what it did.
+func (p *process) flood() error {
+	select {
+	case <-p.flooded:
+		return errFlood
+	default:
+		return nil
+	}
+}
+
+// wait waits for the process's end, and ends it when ctx is done, or when it writes
+// without end: with SIGTERM, and after a grace with SIGKILL.
 func (p *process) wait(ctx context.Context, grace time.Duration) end {
 	select {
 	case <-p.done:
 		return end{}
 	case <-ctx.Done():
+	case <-p.flooded:
 	}
 	for range asks {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM) // gone is well

@@ -1,6 +1,7 @@
 package dcgmi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,12 +112,14 @@ func (r *Runner) patiently(ctx context.Context, o *diag.Outcome, ids []string, t
 		if !o.Report.Busy() || ctx.Err() != nil {
 			return
 		}
-		if time.Since(first)+r.cfg.Retry > r.cfg.Patience {
+		left := r.cfg.Patience - time.Since(first)
+		if left <= 0 {
+			o.Report.Runtime = fmt.Sprintf("waited for %s: %s", time.Since(first).Round(time.Second), cmp.Or(o.Report.Runtime, o.Report.Said, "in use"))
 			return
 		}
 		told(Progress{Waiting: "the DCGM engine, which is in use", Elapsed: time.Since(first), AtMost: r.cfg.Patience, Expected: diag.Expected(o.Level)})
 		select {
-		case <-time.After(r.cfg.Retry):
+		case <-time.After(min(r.cfg.Retry, left)):
 		case <-ctx.Done():
 			o.Report.Stopped = diag.Stop{Why: why(ctx)}
 			return
@@ -138,14 +141,18 @@ func (r *Runner) once(ctx context.Context, o *diag.Outcome, ids []string, told f
 	quiet()
 	o.Took = time.Since(o.Began)
 	if err != nil {
-		o.Report = diag.Report{Exit: -1, Runtime: err.Error()}
+		o.Report = diag.Report{Runtime: err.Error()}
+		return
+	}
+	o.Left = left(p, ended)
+	if err := p.flood(); err != nil {
+		o.Report = diag.Report{Runtime: err.Error()}
 		return
 	}
 	o.Report = diag.Report{Exit: -1}
 	if !ended.stuck {
-		o.Report = diag.Read(p.out.Bytes(), p.exit())
+		o.Report = diag.Read(p.out.kept, p.exit())
 	}
-	o.Left = left(p, ended)
 	if ctx.Err() == nil || len(o.Report.Runs) > 0 {
 		return
 	}

@@ -91,8 +91,16 @@ func TestEmbeddedEngine(t *testing.T) {
 
 	b.set("hang", "memory")
 	b.set("deaf", "on")
-	cfg.Level2, cfg.Grace = 200*time.Millisecond, 50*time.Millisecond
-	b.verdicts(New(cfg).Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, quiet), diag.Doubtful)
+	cfg.Level2, cfg.Grace, cfg.Every = time.Second, 50*time.Millisecond, 20*time.Millisecond
+	most := 0
+	b.verdicts(New(cfg).Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, func(Progress) {
+		pids, err := b.node.Holders(b.uuids[0])
+		b.must(err)
+		most = max(most, len(pids))
+	}), diag.Doubtful)
+	if most != 2 {
+		t.Errorf("%d processes of it had the GPU open, want dcgmi and nvvs", most)
+	}
 	b.noProcess()
 }
 
@@ -118,6 +126,55 @@ func TestBusyEngineIsWaitedFor(t *testing.T) {
 	b.verdicts(o, diag.Passed)
 	if !waited {
 		t.Error("it told of no wait")
+	}
+}
+
+// The engine is asked a last time at the limit, and the reason says how long that was.
+func TestBusyEngineIsAskedUntilTheLimit(t *testing.T) {
+	b := setUp(t)
+	if begun, err := b.node.Diag().Begin(-1); err != nil || !begun {
+		t.Fatal(err)
+	}
+	cfg := config()
+	cfg.Patience, cfg.Retry = time.Second, time.Hour
+	o := New(cfg).Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, func(p Progress) {
+		if p.Waiting != "" && p.AtMost == cfg.Patience {
+			b.must(b.node.Diag().Stop())
+		}
+	})
+	b.verdicts(o, diag.Passed)
+	if begun, err := b.node.Diag().Begin(-1); err != nil || !begun {
+		t.Fatal(err)
+	}
+	o = New(cfg).Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, quiet)
+	b.verdicts(o, diag.NotRun)
+	if !strings.Contains(o.Table(), "waited for 1s: ") || !strings.Contains(o.Table(), "in use") {
+		t.Error(o.Table())
+	}
+}
+
+// One that writes without end is ended at once, whatever its deadline, and no more is
+// kept of it than the limit.
+func TestFlood(t *testing.T) {
+	b := setUp(t)
+	for name, command := range map[string][]string{
+		"discovery": {"sh", "-c", "exec yes"},
+		"diag":      {"sh", "-c", `if [ "$1" = discovery ]; then exec "$0" "$@"; else exec yes; fi`, program},
+	} {
+		cfg := config()
+		cfg.Command = command
+		r := New(cfg)
+		o := r.Run(t.Context(), Task{Level: 2, GPUs: b.uuids[:1]}, quiet)
+		b.verdicts(o, diag.NotRun)
+		if !strings.Contains(o.Table(), "wrote more than 8 MiB") || o.Left != "" {
+			t.Errorf("%s: %s", name, o.Table())
+		}
+	}
+	p, err := start([]string{"yes"}, nil)
+	b.must(err)
+	p.wait(t.Context(), time.Minute)
+	if len(p.out.kept) != maxOutput || p.flood() == nil {
+		t.Errorf("%d bytes are kept of a flood", len(p.out.kept))
 	}
 }
 

@@ -131,9 +131,11 @@ type core struct {
 	// fleet is how long requests wait elsewhere.
 	fleet compared
 	// diagnosis is what the last one said, progress how far that is which is under way.
-	// answeredBy is the deed that Answered was.
+	// answeredBy is the ID of what Answered is the answer to; toldOf the deed that Last
+	// was, where its report is still to come.
 	diagnosis  DiagnosisStatus
 	answeredBy string
+	toldOf     string
 	progress   atomic.Pointer[progress]
 	// offered is what the device plugin makes of the GPUs.
 	offered remediate.Offered
@@ -358,6 +360,7 @@ func (c *core) settle(now time.Time) {
 	c.prove()
 	c.write(now)
 	c.verifying()
+	c.unreported(now)
 	c.show()
 	if c.plan.Ready() {
 		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),

@@ -45,10 +45,12 @@ type progress struct {
 // that it takes.
 const logEvery = time.Minute
 
-// wanted is a person's wish for a diagnosis, and where its answer goes.
+// wanted is a person's wish for a diagnosis, or for no more of the one that is asked
+// for, and where its answer goes.
 type wanted struct {
 	level  int
 	uuids  []string
+	cancel bool
 	answer chan<- wish
 }
 
@@ -63,8 +65,19 @@ func (wanted) isMessage() {}
 // Diagnose asks for a diagnosis by hand, of all GPUs where none is named, and gives
 // the ID under which the status tells its answer.
 func (a *Agent) Diagnose(ctx context.Context, level int, uuids []string) (id string, err error) {
+	return a.wish(ctx, wanted{level: level, uuids: uuids})
+}
+
+// CancelDiagnosis takes back the diagnosis that is asked for, by whomever, and gives
+// its ID. The error says that there is none.
+func (a *Agent) CancelDiagnosis(ctx context.Context) (id string, err error) {
+	return a.wish(ctx, wanted{cancel: true})
+}
+
+func (a *Agent) wish(ctx context.Context, m wanted) (id string, err error) {
 	answer := make(chan wish, 1)
-	a.core.tell(ctx, wanted{level, uuids, answer})
+	m.answer = answer
+	a.core.tell(ctx, m)
 	select {
 	case w := <-answer:
 		return w.id, w.err
@@ -88,7 +101,13 @@ func (a *Agent) Diagnosing(deed string, p dcgmi.Progress) {
 // want asks the plan for what a person wants, and gives the reply that is theirs once
 // that is on disk and in the status.
 func (c *core) want(now time.Time, m wanted) (reply func()) {
-	id, err := c.plan.Diagnose(now, remediate.ByHand, m.level, m.uuids)
+	var id string
+	var err error
+	if m.cancel {
+		id, err = c.plan.Cancel(now)
+	} else {
+		id, err = c.plan.Diagnose(now, remediate.ByHand, m.level, m.uuids)
+	}
 	return func() { m.answer <- wish{id, err} }
 }
 
@@ -102,18 +121,67 @@ func (c *core) diagnosed(now time.Time, deed *remediate.Deed, o remediate.Outcom
 		c.log.Error("the report of a diagnosis cannot be read", "deed", o.Deed, "error", err)
 		return
 	}
-	c.diagnosis.Last = last
-	if a := c.plan.Answer(); a != nil && a.Deed == o.Deed {
-		c.diagnosis.Answered, c.answeredBy = last, o.Deed
+	a := c.plan.Answer()
+	served := a != nil && o.Deed != "" && a.Deed == o.Deed
+	if served {
+		for _, n := range a.NotRun {
+			last.Add(n.GPU, diag.NotRun, n.Why)
+		}
 	}
-	for _, f := range last.Findings {
-		c.metrics.diagnosed(last.Level, f.Verdict)
-		c.log.Info("diagnosed", "deed", o.Deed, "gpu", f.GPU, "level", last.Level, "verdict", f.Verdict, "reasons", f.Reasons)
+	if c.toldOf != "" && c.toldOf == o.Deed { // called off, and counted: this is how that ended
+		c.calledOff(last)
+	} else {
+		c.count(o.Deed, last)
+	}
+	if served {
+		c.diagnosis.Answered, c.answeredBy = last, a.ID
 	}
 	if deed != nil && deed.ID == o.Deed {
 		c.suspected(now, deed, *last)
 	}
-	c.metrics.diagSeconds.Observe(last.Took.Seconds())
+}
+
+// count keeps a diagnosis as the last, logs what it says of each GPU and counts that.
+func (c *core) count(deed string, last *diag.Outcome) {
+	c.diagnosis.Last, c.toldOf = last, ""
+	for _, f := range last.Findings {
+		c.metrics.diagnosed(last.Level, f.Verdict)
+		c.log.Info("diagnosed", "deed", deed, "gpu", f.GPU, "level", last.Level, "verdict", f.Verdict, "reasons", f.Reasons)
+	}
+	if last.Took > 0 {
+		c.metrics.diagSeconds.Observe(last.Took.Seconds())
+	}
+}
+
+// calledOff takes in the report of a diagnosis that was called off before: why, the
+// plan has said.
+func (c *core) calledOff(last *diag.Outcome) {
+	for n := range last.Findings {
+		if f := &last.Findings[n]; f.Verdict == diag.Aborted && n < len(c.diagnosis.Last.Findings) {
+			f.Reasons = c.diagnosis.Last.Findings[n].Reasons
+		}
+	}
+	c.diagnosis.Last, c.toldOf = last, ""
+}
+
+// unreported takes in the diagnoses that have ended without a report.
+func (c *core) unreported(now time.Time) {
+	for _, u := range c.plan.Unreported() {
+		o := &diag.Outcome{Level: u.Level, Began: u.Began, Took: now.Sub(u.Began)}
+		for _, g := range u.GPUs {
+			o.Add(g.UUID, diag.Verdict(u.Check), u.Why)
+		}
+		if a := c.plan.Answer(); u.Asked != "" && a != nil && a.ID == u.Asked {
+			for _, n := range a.NotRun {
+				o.Add(n.GPU, diag.NotRun, n.Why)
+			}
+		}
+		c.count(u.Deed, o)
+		c.toldOf = u.Deed
+		if u.Asked != "" {
+			c.diagnosis.Answered, c.answeredBy = o, u.Asked
+		}
+	}
 }
 
 // suspected tells the judge of the GPUs that have failed a diagnosis which was not
@@ -139,7 +207,7 @@ func (c *core) showDiagnosis() DiagnosisStatus {
 	s := c.diagnosis
 	s.Asking, s.Answer, s.Held = c.plan.Asking(), c.plan.Answer(), c.plan.ClockHeld()
 	s.Waits = c.plan.AskingWaits(time.Now())
-	if s.Answer == nil || s.Answer.Deed != c.answeredBy {
+	if s.Answer == nil || s.Answer.ID != c.answeredBy {
 		s.Answered = nil
 	}
 	if d := c.plan.Deed(); d != nil && d.Kind == remediate.StepDiag {

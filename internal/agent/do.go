@@ -116,15 +116,16 @@ func (d *doer) run(ctx context.Context) {
 func (d *doer) begin(ctx context.Context, deed remediate.Deed, ended chan<- struct{}) context.CancelCauseFunc {
 	now, callOff := context.WithCancelCause(ctx)
 	go func() {
-		d.do(now, deed)
+		d.do(ctx, now, deed)
 		ended <- struct{}{}
 	}()
 	return callOff
 }
 
-// do does or undoes one deed and tells how that ended. What an agent that is
-// stopped has not finished is left to the next.
-func (d *doer) do(ctx context.Context, deed remediate.Deed) {
+// do does or undoes one deed and tells how that ended, one that was called off as well:
+// its report is kept. What an agent that is stopped, by life, has not finished is left
+// to the next.
+func (d *doer) do(life, ctx context.Context, deed remediate.Deed) {
 	log := d.log.With("deed", deed.ID, "kind", deed.Kind, "gpus", names(deed.GPUs), "incidents", deed.Incidents)
 	who := d.doers[deed.Kind]
 	switch {
@@ -142,7 +143,7 @@ func (d *doer) do(ctx context.Context, deed remediate.Deed) {
 		if len(o.Owed) == 0 {
 			d.core.tell(ctx, undone{deed.ID})
 		}
-		d.core.tell(ctx, over{o})
+		d.core.tell(life, over{o})
 	}
 }
 

@@ -19,6 +19,7 @@ func (c *core) replacements(open []remediate.Incident) (out []evidence.Replaceme
 		if asked := i.Replacement; asked != nil {
 			gpus, r.Reason, r.Tried = asked.GPUs, asked.Reason, asked.Tried
 		}
+		r.Failure = c.plan.Failures(gpus)
 		for _, d := range gpus {
 			r.GPUs = append(r.GPUs, c.board(d))
 		}

@@ -117,6 +117,9 @@ type Replacement struct {
 	Reason   string `json:"reason"`
 	// Tried are the repairs that have not helped, the oldest first.
 	Tried []remediate.Attempt `json:"tried,omitempty"`
+	// Failure is the tests that the part has failed, with their errors; empty where it
+	// has failed none.
+	Failure string `json:"failure,omitempty"`
 	// Bundle is the file with the evidence; empty where none is kept.
 	Bundle string `json:"bundle,omitempty"`
 }

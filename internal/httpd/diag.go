@@ -2,9 +2,12 @@ package httpd
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
+
+	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
 // DiagRequest asks for a diagnosis, of all GPUs where it names none.
@@ -30,7 +33,7 @@ func diagnose(w http.ResponseWriter, r *http.Request, a Agent) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what cannot be read is no JSON
 	switch {
 	case !local(r):
-		http.Error(w, "a diagnosis is asked for on this host alone: use kubectl exec, a shell on the node, or the Node's annotation gpuhealthd.io/diag-request", http.StatusForbidden)
+		fromAfar(w)
 		return
 	case kind != "application/json":
 		http.Error(w, "the request is not said to be application/json", http.StatusUnsupportedMediaType)
@@ -44,11 +47,36 @@ func diagnose(w http.ResponseWriter, r *http.Request, a Agent) {
 		return
 	}
 	id, err := a.Diagnose(r.Context(), asked.Level, asked.GPUs)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
+	accept(w, id, err)
+}
+
+// cancelDiagnosis takes back what is asked for. A page in somebody's browser cannot
+// ask for that: no browser sends it another site's DELETE.
+func cancelDiagnosis(w http.ResponseWriter, r *http.Request, a Agent) {
+	if !local(r) {
+		fromAfar(w)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusAccepted)
-	_ = json.NewEncoder(w).Encode(DiagAccepted{id}) // the client is gone: nobody to tell
+	id, err := a.CancelDiagnosis(r.Context())
+	accept(w, id, err)
+}
+
+func fromAfar(w http.ResponseWriter) {
+	http.Error(w, "a diagnosis is asked for on this host alone: use kubectl exec, a shell on the node, or the Node's annotation "+remediate.AskAnnotation, http.StatusForbidden)
+}
+
+// accept names what was asked for, or says why it is not taken: 400 where it never
+// will be.
+func accept(w http.ResponseWriter, id string, err error) {
+	var wrong remediate.RequestError
+	switch {
+	case errors.As(err, &wrong):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusConflict)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusAccepted)
+		_ = json.NewEncoder(w).Encode(DiagAccepted{id}) // the client is gone: nobody to tell
+	}
 }

@@ -17,7 +17,8 @@ func TestDiagnosisIsAskedForHere(t *testing.T) {
 	}{
 		"two GPUs":      {here, json, `{"level":2,"gpus":["GPU-1","GPU-2"]}`, 202, `"hand-2-2"`},
 		"all":           {"[::1]:4711", json + "; charset=utf-8", `{"level":3}`, 202, `"hand-3-0"`},
-		"refused":       {here, json, `{"level":4}`, 409, "level 4 is not"},
+		"wrong":         {here, json, `{"level":4}`, 400, "level 4 is not"},
+		"refused":       {here, json, `{"level":1}`, 409, "already"},
 		"from afar":     {"10.0.0.7:4711", json, `{"level":2}`, 403, "this host alone"},
 		"from a page":   {here, "text/plain", `{"level":2}`, 415, "application/json"},
 		"no JSON":       {here, json, `level 2`, 400, "read the request"},
@@ -34,5 +35,21 @@ func TestDiagnosisIsAskedForHere(t *testing.T) {
 				t.Errorf("%d %s, want %d with %s", w.Code, w.Body, c.code, c.want)
 			}
 		})
+	}
+}
+
+func TestADiagnosisIsCancelledHere(t *testing.T) {
+	handler, err := Handler(fixed{}, bundles(t), prometheus.NewRegistry(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]int{"127.0.0.1:4711": 202, "10.0.0.7:4711": 403} {
+		r := httptest.NewRequest("DELETE", "/api/v1/diag", nil)
+		r.RemoteAddr = from
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("from %s: %d %s, want %d", from, w.Code, w.Body, want)
+		}
 	}
 }

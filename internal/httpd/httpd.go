@@ -27,6 +27,8 @@ type Agent interface {
 	Alive() error
 	// Diagnose asks for a diagnosis, and gives the ID of its answer in the status.
 	Diagnose(ctx context.Context, level int, gpus []string) (id string, err error)
+	// CancelDiagnosis takes back the one that is asked for.
+	CancelDiagnosis(ctx context.Context) (id string, err error)
 }
 
 // Bundles is the evidence that incidents left: an evidence.Dir.
@@ -63,6 +65,7 @@ func Handler(a Agent, b Bundles, reg *prometheus.Registry, version string) http.
 	mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { listEvents(w, a, b) })
 	mux.HandleFunc("GET /api/v1/events/{id}", func(w http.ResponseWriter, r *http.Request) { sendBundle(w, r, b) })
 	mux.HandleFunc("POST /api/v1/diag", func(w http.ResponseWriter, r *http.Request) { diagnose(w, r, a) })
+	mux.HandleFunc("DELETE /api/v1/diag", func(w http.ResponseWriter, r *http.Request) { cancelDiagnosis(w, r, a) })
 	return mux
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
 type fixed struct {
@@ -23,11 +24,16 @@ type fixed struct {
 	alive  error
 }
 
-func (f fixed) Status() agent.Status { return f.status }
-func (f fixed) Alive() error         { return f.alive }
+func (f fixed) Status() agent.Status                            { return f.status }
+func (f fixed) Alive() error                                    { return f.alive }
+func (f fixed) CancelDiagnosis(context.Context) (string, error) { return "hand-2-2", nil }
+
 func (f fixed) Diagnose(_ context.Context, level int, gpus []string) (string, error) {
-	if level == 4 {
-		return "", errors.New("level 4 is not 1, 2 or 3")
+	switch level {
+	case 4:
+		return "", remediate.RequestError("level 4 is not 1, 2 or 3")
+	case 1:
+		return "", errors.New("another is asked for already")
 	}
 	return fmt.Sprintf("hand-%d-%d", level, len(gpus)), nil
 }

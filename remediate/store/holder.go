@@ -2,6 +2,8 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,19 +11,22 @@ import (
 )
 
 // InUse says whether another process has the store at a path, and which: 0 where it
-// cannot be seen from here. A store that is not there, or may not be opened, is in
-// nobody's use as far as can be told.
-func InUse(path string) (pid int, inUse bool) {
+// cannot be seen from here. A store that is not there is in nobody's use; of one that
+// may not be opened that cannot be told, which is an error.
+func InUse(path string) (pid int, inUse bool, err error) {
 	file, err := os.Open(path)
-	if err != nil {
-		return 0, false
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, fmt.Errorf("see whether a daemon has the store: %w", err)
 	}
 	defer file.Close() // gives the lock back that was taken in vain
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
-		return 0, false
+		return 0, false, nil
 	}
-	return opener(file), true
+	return opener(file), true, nil
 }
 
 // opener finds another process that has a file open. The kernel's own list of locks

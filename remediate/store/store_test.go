@@ -274,7 +274,7 @@ func TestGone(t *testing.T) {
 
 func TestWhoHasAStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	if pid, inUse := InUse(path); inUse {
+	if pid, inUse, err := InUse(path); inUse || err != nil {
 		t.Errorf("a store that is not there is in use by %d", pid)
 	}
 	s, err := Open(path)
@@ -282,13 +282,16 @@ func TestWhoHasAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	// That we have it ourselves is seen by the lock; as who, another process sees.
-	if pid, inUse := InUse(path); !inUse || pid != 0 {
+	if pid, inUse, err := InUse(path); !inUse || pid != 0 || err != nil {
 		t.Errorf("in use %t, by %d", inUse, pid)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if pid, inUse := InUse(path); inUse {
+	if pid, inUse, err := InUse(path); inUse || err != nil {
 		t.Errorf("a store that was closed is in use by %d", pid)
+	}
+	if _, _, err := InUse(filepath.Join(path, "state.db")); err == nil {
+		t.Error("of a store that cannot be opened it is told whose it is")
 	}
 }

@@ -24,6 +24,8 @@ type diagnosis struct {
 	// embedded: no engine answered, so one runs in this process.
 	embedded bool
 	said     string
+	// open is what an embedded engine keeps open.
+	open []*os.File
 }
 
 // levels are the tests by the lowest level that has them, in the order in which
@@ -134,7 +136,7 @@ func (d *diagnosis) work(tests []string) (code int, words string, err error) {
 	}
 	signals := d.signals()
 	if d.embedded {
-		child, err := startWorker()
+		child, err := d.startWorker()
 		if err != nil {
 			return exitUsage, "", err
 		}

@@ -33,15 +33,22 @@ func noEngine(host string) string {
 }
 
 // startWorker starts nvvs in our process group, where a signal to us alone does
-// not reach it.
-func startWorker() (*os.Process, error) {
+// not reach it. It has the GPUs open, and so have we.
+func (d *diagnosis) startWorker() (*os.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return os.StartProcess(self, []string{self, worker}, &os.ProcAttr{
-		Env: os.Environ(), Files: []*os.File{nil, os.Stdout, os.Stderr},
-	})
+	files := []*os.File{nil, os.Stdout, os.Stderr}
+	for _, gpu := range d.gpus {
+		device, err := d.node.Open(gpu)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, device)
+	}
+	d.open = files
+	return os.StartProcess(self, []string{self, worker}, &os.ProcAttr{Env: os.Environ(), Files: files})
 }
 
 // discover lists the GPUs that the engine knows, as "dcgmi discovery -l" does.

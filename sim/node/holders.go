@@ -19,7 +19,7 @@ func (n *Node) Holders(gpu string) (pids []int, err error) {
 	if err != nil {
 		return nil, err
 	}
-	device := n.Device(c.get(g.Index, "minor"))
+	device := n.device(c, g.Index)
 	if real, err := filepath.EvalSymlinks(device); err == nil {
 		device = real
 	}
@@ -40,6 +40,17 @@ func (n *Node) Holders(gpu string) (pids []int, err error) {
 	slices.Sort(pids)
 	return slices.Compact(pids), nil
 }
+
+// Open opens a GPU's device file, by the GPU's index.
+func (n *Node) Open(index int) (*os.File, error) {
+	c, err := n.read()
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(n.device(c, index))
+}
+
+func (n *Node) device(c conf, index int) string { return n.Device(c.get(index, "minor")) }
 
 // Device is the file that stands for /dev/nvidiaN, N being the minor number.
 func (n *Node) Device(minor string) string {

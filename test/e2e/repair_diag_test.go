@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/gpuhealthd/gpuhealthd/diag"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -274,6 +276,46 @@ func TestADiagnosisWithoutADaemon(t *testing.T) {
 	if code, out := run(3); code != 0 || !strings.Contains(out, "verdict") {
 		t.Errorf("exit status %d, want 0:\n%s", code, out)
 	}
+}
+
+// TestADiagnosisWithoutAnything set: the host's processes are found by HOST_PROC, no
+// daemon has ever made the folder of its state, and of two GPUs one is held.
+func TestADiagnosisWithoutAnythingSet(t *testing.T) {
+	t.Parallel()
+	c := diagnosing(t)
+	c.Config.Repair.Proc, c.Config.State.Path = "", filepath.Join(t.TempDir(), "none", "state.db")
+	text, err := yaml.Marshal(c.Config)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	must(t, os.WriteFile(path, text, 0o600))
+	c.hold("python3", 2, "")
+	cmd := exec.Command(programs.Binary(t), "diag", "--url", "", "--config", path, "--gpu", c.GPU(2).UUID, "--gpu", strings.ToUpper(c.GPU(3).UUID))
+	cmd.Env = append(append(os.Environ(), c.Env...), "HOST_PROC="+c.proc())
+	out, _ := cmd.CombinedOutput() // its exit status is looked at
+	lines := strings.Join(strings.Fields(string(out)), " ")
+	if code := cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(lines, "verdict pass not-run") || !strings.Contains(lines, c.GPU(2).UUID+": not-run held by process") {
+		t.Errorf("exit status %d, want 4, one passed and one held:\n%s", code, out)
+	}
+}
+
+// TestADiagnosisOfAnAgentThatWasKilled holds its GPU still: none is begun beside it.
+func TestADiagnosisOfAnAgentThatWasKilled(t *testing.T) {
+	t.Parallel()
+	c := diagnosing(t)
+	left := c.hold("nvvs", 2, "")
+	c.StartReady()
+	id := exec.Command(programs.Binary(t), "diag", "--url", c.URL(), "--gpu", c.GPU(2).UUID)
+	out, err := id.CombinedOutput()
+	must(t, err)
+	daemontest.Await(t, "it waits for that", func() bool {
+		w := c.Status().Diagnosis.Waits
+		return w != nil && strings.Contains(w.For, "in use by a diagnosis of DCGM's, process") && strings.Contains(w.For, "nvvs")
+	})
+	left.Kill()
+	daemontest.Await(t, "it has passed", func() bool {
+		a := c.Status().Diagnosis.Answer
+		return a != nil && strings.Contains(string(out), a.ID) && a.Check == remediate.CheckPassed
+	})
 }
 
 // TestADiagnosisBesideADaemonElsewhere is refused at once: by whom, and how to ask.
