@@ -39,10 +39,7 @@ func TestDiagnosisIsAskedForHere(t *testing.T) {
 }
 
 func TestADiagnosisIsCancelledHere(t *testing.T) {
-	handler, err := Handler(fixed{}, bundles(t), prometheus.NewRegistry(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := Handler(fixed{}, bundles(t), prometheus.NewRegistry(), "test")
 	for from, want := range map[string]int{"127.0.0.1:4711": 202, "10.0.0.7:4711": 403} {
 		r := httptest.NewRequest("DELETE", "/api/v1/diag", nil)
 		r.RemoteAddr = from
