@@ -20,7 +20,7 @@ func TestTrialsInStatus(t *testing.T) {
 	failing.Over, failing.Failing, failing.Why = noon, noon.Add(time.Hour), "the canary's request: cut"
 	passed.Over = noon
 	var text strings.Builder
-	servingLines(&text, agent.Status{Serving: &agent.ServingStatus{Trials: []serving.Trial{failing, held, passed, unproved}}}, replay.Style{})
+	servingLines(&text, agent.Status{Serving: &agent.ServingStatus{At: noon, Trials: []serving.Trial{failing, held, passed, unproved}}}, replay.Style{})
 	want := `Serving   0 replicas
           failing fails: the canary's request: cut
           held gets no requests yet: no GPU of this node is known to be given to it
