@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
@@ -27,5 +28,9 @@ func served() agent.Status {
 		},
 		Unasked: []agent.Unasked{{Replica: "chat/b", Endpoint: "http://10.0.0.2:8000/metrics", Why: "context deadline exceeded"}},
 	}
+	stalled := fault.Verdict{ID: "11111111-p1", Class: fault.StalledEngine, GPUs: []fault.Device{{PCI: s.GPUs[1].PCI, UUID: s.GPUs[1].UUID}}, Affected: []fault.Device{}, Victims: []fault.Device{},
+		Workloads: []fault.Workload{{Name: "chat/b", UID: "2"}}, Action: fault.Restart, Reason: "requests are open and none gets on; its GPUs are quiet", Opened: noon.Add(-time.Minute), Count: 1}
+	s.Incidents = []remediate.Incident{{Verdict: stalled, State: remediate.Suspect,
+		Steps: []remediate.Step{{Kind: remediate.StepRestart, Status: remediate.UnderWay, Since: noon.Add(-50 * time.Second)}}}}
 	return s
 }

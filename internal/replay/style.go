@@ -100,10 +100,28 @@ func target(v fault.Verdict) string {
 	switch {
 	case v.Class.IsSXid():
 		return "a switch"
+	case len(v.Workloads) > 0:
+		return strings.TrimSpace(workloads(v.Workloads) + " " + inParentheses(addresses(v.GPUs)))
 	case len(v.GPUs) == 0:
 		return "the node"
 	}
 	return strings.Join(addresses(v.GPUs), ", ")
+}
+
+// workloads are by their names, which others have chosen.
+func workloads(ws []fault.Workload) string {
+	names := make([]string, len(ws))
+	for i, w := range ws {
+		names[i] = Printable(w.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func inParentheses(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(words, ", ") + ")"
 }
 
 // Printable makes a log's text, or a file's name, safe to show on a terminal:

@@ -26,7 +26,6 @@ func TestAPrometheusAnswer(t *testing.T) {
 	}
 }
 
-
 func TestValue(t *testing.T) {
 	body := `{"status":"success","data":{"resultType":"vector","result":[]}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
