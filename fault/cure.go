@@ -59,6 +59,11 @@ func (c Cure) byReset() bool {
 // action that it still asks for.
 func (j *Judge) repaired(now time.Time, r Repaired) {
 	j.wasReset(now)
+	for _, g := range r.GPUs {
+		if d := j.devices[g.PCI]; d != nil {
+			d.Arbiter = -1 // what the driver wanted was wanted of the GPU as it was
+		}
+	}
 	for _, e := range j.open {
 		reset := slices.ContainsFunc(r.GPUs, func(d Device) bool { return d.PCI == e.PCI })
 		if reset && e.cure().byReset() && !e.Class.IsSXid() && e.Cured.IsZero() {
