@@ -34,11 +34,26 @@ type asking struct {
 	// moving: a drain or restart is under way; then nobody who serves is asked, since he
 	// has the load of others to carry.
 	moving bool
-	// held are those that serve nobody before they have proved that they do.
-	held map[string]bool
+	// held has the lives that are on trial: an answer before that would be nobody's. True
+	// are those that serve nobody before they have proved that they do.
+	held map[aLife]bool
 }
 
-func (a *asking) may(r serving.Replica) bool { return a != nil && (!a.moving || a.held[r.Name]) }
+// aLife is one life of a replica.
+type aLife struct {
+	serving.ID
+	life string
+}
+
+func lifeOf(r serving.Replica) aLife { return aLife{r.ID(), r.Life} }
+
+func (a *asking) may(r serving.Replica) bool {
+	if a == nil {
+		return false
+	}
+	held, known := a.held[lifeOf(r)]
+	return known && (held || !a.moving)
+}
 
 // askReplicas has the canary ask.
 func (a *Agent) askReplicas(ctx context.Context) {
@@ -83,7 +98,7 @@ func (c *core) prove() {
 	if c.opts.Rotation == nil {
 		return
 	}
-	a := &asking{held: map[string]bool{}}
+	a := &asking{held: map[aLife]bool{}}
 	if d := c.plan.Deed(); d != nil {
 		a.moving = moves(*d)
 	}
@@ -91,7 +106,7 @@ func (c *core) prove() {
 		c.sources.Unproved = []string{"the replicas, which were not looked at yet"}
 	}
 	for _, t := range c.trials.List() {
-		a.held[t.Replica.Name] = t.Held && !t.Open()
+		a.held[lifeOf(t.Replica)] = t.Held && !t.Open()
 		if want := t.Wants(); want != "" {
 			c.sources.Unproved = append(c.sources.Unproved, t.Replica.Name+": "+want)
 		}

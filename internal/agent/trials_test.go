@@ -227,17 +227,21 @@ func TestProbationWaitsForReplicas(t *testing.T) {
 func TestWhoMayBeAsked(t *testing.T) {
 	t.Parallel()
 	var none *asking
-	serves := serving.Replica{Name: "serves"}
+	serves, unknown := serving.Replica{Name: "serves"}, serving.Replica{Name: llama.Name, UID: llama.UID, Life: "2"}
+	known := map[aLife]bool{lifeOf(llama): true, lifeOf(serves): false}
 	for name, c := range map[string]struct {
 		a                  *asking
 		mayHeld, mayServes bool
 	}{
 		"before anything is known": {none, false, false},
-		"as a rule":                {&asking{held: map[string]bool{llama.Name: true}}, true, true},
-		"while pods are moved":     {&asking{moving: true, held: map[string]bool{llama.Name: true}}, true, false},
+		"as a rule":                {&asking{held: known}, true, true},
+		"while pods are moved":     {&asking{moving: true, held: known}, true, false},
 	} {
 		if c.a.may(llama) != c.mayHeld || c.a.may(serves) != c.mayServes {
 			t.Errorf("%s: may ask the one %t, the other %t", name, c.a.may(llama), c.a.may(serves))
+		}
+		if c.a.may(unknown) {
+			t.Errorf("%s: may ask a life that is not on trial yet", name)
 		}
 	}
 }
