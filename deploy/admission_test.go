@@ -26,6 +26,8 @@ const (
 	noKeep    = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null,"cluster-autoscaler.kubernetes.io/scale-down-disabled":null}}}`
 	takeOut   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null,"gpuhealthd.io/serving":"draining"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes","gpuhealthd.io/serving":"{}"}}}`
 	putBack   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"yes","gpuhealthd.io/serving":null},"annotations":{"gpuhealthd.io/out-of-rotation":null,"gpuhealthd.io/serving":null}}}`
+	leftBy    = `{"metadata":{"annotations":{"gpuhealthd.io/stale-peer":"2026-11-30T16:00:00Z ns/prefill-0"}}}`
+	noLeft    = `{"metadata":{"annotations":{"gpuhealthd.io/stale-peer":null}}}`
 	shut      = `{"status":{"conditions":[{"type":"gpuhealthd.io/ready","status":"False","reason":"OutOfRotation"}]}}`
 	label     = `{"metadata":{"labels":{"gpuhealthd.io/state":"suspect"},"annotations":{"gpuhealthd.io/incident":"{}"}}}`
 	condition = `{"status":{"conditions":[{"type":"GPUHealthy","status":"False"},{"type":"NVLinkHealthy","status":"Unknown"}]}}`
@@ -56,6 +58,8 @@ func work(t *testing.T, f *fleet) {
 	}
 	f.must(f.patchNode(f.thief, own, condition, "status"))
 	f.must(f.patchPod(f.thief, own, shut, "status"))
+	f.must(f.patchPod(f.thief, own, leftBy))
+	f.must(f.patchPod(f.thief, own, noLeft))
 	f.must(f.patchPod(f.thief, own, takeOut))
 	f.denied("another label for the one that was", func() error {
 		return f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`)

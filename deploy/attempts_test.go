@@ -55,6 +55,8 @@ var podAttempts = []struct{ name, pod, patch string }{
 	{"a note of what the label was not", own, `{"metadata":{"annotations":{"gpuhealthd.io/out-of-rotation":"no"}}}`},
 	{"the label for a note of another", own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes"}}}`},
 	{"an annotation", own, `{"metadata":{"annotations":{"gpuhealthd.io/x":"y"}}}`},
+	{"a peer that left another node's pod", other, leftBy},
+	{"a peer with a long story", own, strings.ReplaceAll(leftBy, "ns/", strings.Repeat("x", 400))},
 	{"a finalizer", own, `{"metadata":{"finalizers":["example.com/stay"]}}`},
 	{"an owner", own, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"own","uid":"1"}]}}`},
 }

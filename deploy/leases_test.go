@@ -65,6 +65,7 @@ func leases(t *testing.T, f *fleet) {
 	f.must(hold(group, ""))
 	f.must(hold(group, own))
 	f.must(patch(group, `{"metadata":{"annotations":{"gpuhealthd.io/released":"{}"}}}`))
+	f.must(patch(group, `{"metadata":{"annotations":{"`+leasing.TurnAnnotation+`":"{}"}}}`))
 	f.denied("hand a Lease over", func() error { return hold(group, other) })
 	f.denied("take another application's Lease", func() error { return hold("leader-election", own) })
 	f.denied("make a group's Lease another's", func() error { return patch(group, `{"metadata":{"annotations":{"gpuhealthd.io/group":"x"}}}`) })

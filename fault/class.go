@@ -50,6 +50,7 @@ const (
 	StalledGPU    Class = "stalled-gpu"
 	WedgedJob     Class = "wedged-job"
 	SlowReplica   Class = "slow"
+	StalePeer     Class = "stale-peer"
 )
 
 // XIDClass gives a code its class; 63 has a name of its own.
@@ -108,6 +109,9 @@ const (
 	CureQuiet
 	// CureProgress: the workload gets on, was started anew, or is gone.
 	CureProgress
+	// CureAnew: the workload was started anew or is gone, or nothing more of it came for
+	// the rule's Quiet time.
+	CureAnew
 )
 
 var cureTexts = [...]string{
@@ -121,6 +125,7 @@ var cureTexts = [...]string{
 	"the service works again, or is not used any more",
 	"it stays quiet",
 	"it gets on, was started anew, or is gone",
+	"it was started anew or is gone, or nothing more of it",
 }
 
 // String says the cure in words.

@@ -43,7 +43,7 @@ func (c Cure) byBoot() bool {
 	switch c {
 	case CureReset, CureAnswers, CureAnswersOrReset, CureRemapped, CureRuns:
 		return true
-	case CurePerson, CureCalm, CureSteady, CureQuiet, CureProgress:
+	case CurePerson, CureCalm, CureSteady, CureQuiet, CureProgress, CureAnew:
 	}
 	return false
 }

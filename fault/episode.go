@@ -31,6 +31,8 @@ type episode struct {
 	Workload Workload `json:",omitzero"`
 	GPUs     []string `json:",omitempty"`
 	Life     string   `json:",omitempty"`
+	// Lost is the peer that the workload was left by.
+	Lost     string `json:",omitempty"`
 	Opened   time.Time
 	Last     time.Time
 	Count    uint64

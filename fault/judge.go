@@ -54,6 +54,8 @@ type Config struct {
 	// StallWindow is how long after a stalled replica was started anew another stall on
 	// one of its GPUs is the GPU's.
 	StallWindow time.Duration
+	// RestartStale has decode workers restarted that were left by a prefill worker.
+	RestartStale bool
 }
 
 // EchoWindow is how long after its root a symptom is still the root's: the
@@ -108,6 +110,8 @@ type Judge struct {
 	// in this life of the agent.
 	watch  *serving.Watch
 	served bool
+	// pairs remembers who works with whom in disaggregated serving.
+	pairs *serving.Pairs
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -173,7 +177,7 @@ func New(cfg Config) *Judge {
 	if cfg.Serving.Poll == 0 {
 		cfg.Serving.Poll = cfg.Fresh / 2
 	}
-	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), watch: serving.New(cfg.Serving),
+	return &Judge{cfg: cfg, driver: DriverBranch(cfg.Driver), watch: serving.New(cfg.Serving), pairs: &serving.Pairs{},
 		open: map[key]*episode{}, past: map[key]past{}, devices: map[xidparse.PCI]*device{}, nameless: map[Class]int{}}
 }
 
@@ -214,6 +218,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 	case Served:
 		j.hearServed(f)
 		j.serving(now)
+	case Groups:
+		j.hearGroups(now, f)
 	case Gap:
 		// Nothing was heard, so nothing is judged; the agent polls at once.
 	}
@@ -226,6 +232,9 @@ func (j *Judge) Tick(now time.Time) []Verdict {
 		if j.lapsed(now, e) {
 			e.Cured = now
 			e.Clean = j.cfg.CleanPolls
+			if e.cure() == CureAnew {
+				e.How = "nothing more of it came"
+			}
 		}
 	}
 	for k, p := range j.past {
@@ -243,7 +252,7 @@ func (j *Judge) lapsed(now time.Time, e *episode) bool {
 	if e.Released && now.Sub(e.Last) >= appQuiet && j.seenSince(e) && !j.confirms(e) {
 		return true
 	}
-	return e.cure() == CureQuiet && now.Sub(e.Last) >= j.quiet(e)
+	return (e.cure() == CureQuiet || e.cure() == CureAnew) && now.Sub(e.Last) >= j.quiet(e)
 }
 
 // seenSince says whether the present has been asked about an episode's device

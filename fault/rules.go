@@ -19,7 +19,7 @@ type Rule struct {
 	Drain Drain
 	Diag  int
 	Cure  Cure
-	// Quiet belongs to CureQuiet, CureCalm and CureSteady.
+	// Quiet belongs to CureQuiet, CureCalm, CureSteady and CureAnew.
 	Quiet time.Duration
 	// Hardware is false where only a program is to blame.
 	Hardware bool
@@ -41,6 +41,9 @@ const (
 	appQuiet = time.Hour
 	// steadyFor is how long links and fabric must be good again.
 	steadyFor = 10 * time.Minute
+	// staleFor is for how long a decode worker was seen to go on with a dead prefill
+	// worker, at most.
+	staleFor = time.Hour
 	// slowdownQuiet ends a slowdown, where the site has not chosen its window.
 	slowdownQuiet = goneWindows * DefaultSlowdown
 )
@@ -125,6 +128,8 @@ var rules = []Rule{
 		Radius: Process, Action: Record, Cure: CureProgress},
 	{Class: SlowReplica, Title: "a serving engine is much slower than usual",
 		Radius: Process, Action: Record, Cure: CureProgress},
+	{Class: StalePeer, Title: "a decode worker may serve from a prefill worker that is gone",
+		Radius: Process, Action: Record, Cure: CureAnew, Quiet: staleFor},
 }
 
 // linkRoots are what takes the links of a GPU down with it.

@@ -62,6 +62,10 @@ import (
 //	+5s   serves N EVERY [NAME=SAYS…] [| ADDRESS=STATE…]   N such looks, each with a
 //	                              poll (see does for what GPUs do)
 //	+5s   score                   prints the replicas' scores
+//	+5s   groups [NAME ROLE:WORKER=LIFE[@GPU]…]   one look at disaggregated serving (see
+//	                              stage.groups)
+//	+5s   stale                   prints whom a loss there has left, and what it strands
+//	+0s   restarts-stale          stale workers are restarted; comes first
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
 	golden.Each(t, "testdata/*.txt", play)
@@ -215,6 +219,13 @@ func (s *stage) do(n int, word, text string) {
 		s.serves(n, text)
 	case "score":
 		s.score()
+	case "groups":
+		s.step(Observation{Fact: s.groups(n, text)})
+	case "stale":
+		s.stale()
+	case "restarts-stale":
+		s.cfg.RestartStale = true
+		s.judge = New(s.cfg)
 	case "tick":
 		s.print(s.judge.Tick(s.now))
 	case "restart":

@@ -67,7 +67,7 @@ func (j *Judge) serving(now time.Time) {
 		}
 	}
 	for _, e := range j.open {
-		if j.served && e.Workload != (Workload{}) && !there[e.Workload] {
+		if j.served && e.Workload != (Workload{}) && e.Class != StalePeer && !there[e.Workload] {
 			j.overForWorkload(now, e, "it is gone")
 		}
 	}

@@ -29,6 +29,8 @@ type snapshot struct {
 	IMEX    imex        `json:",omitzero"`
 	// Serving is what serving engines have said.
 	Serving *serving.Watch `json:",omitempty"`
+	// Pairs are as in Judge.
+	Pairs   *serving.Pairs `json:",omitempty"`
 	Open    []*episode
 	Said    []Verdict
 	Past    []pastEntry
@@ -53,7 +55,7 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEX: j.imex, Serving: j.watch}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEX: j.imex, Serving: j.watch, Pairs: j.pairs}
 	for _, n := range j.domain {
 		s.Heard = append(s.Heard, neighbour{n.Node, n})
 	}
@@ -82,7 +84,7 @@ func (j *Judge) Snapshot() ([]byte, error) {
 // the present is asked again.
 func Restore(cfg Config, data []byte) (*Judge, error) {
 	j := New(cfg)
-	s := snapshot{Serving: j.watch}
+	s := snapshot{Serving: j.watch, Pairs: j.pairs}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("read the judge's snapshot: %w", err)
 	}

@@ -63,8 +63,11 @@ func (j *Judge) refineServed(e *episode, v *Verdict) []string {
 	if e.Workload == (Workload{}) {
 		return nil
 	}
-	if e.Class == StalledEngine && !e.Sure {
+	switch {
+	case e.Class == StalledEngine && !e.Sure:
 		v.Action = Record
+	case e.Class == StalePeer && j.cfg.RestartStale:
+		v.Action = Restart
 	}
 	if mig(e.GPUs) && len(j.on(e.GPUs)) > 0 {
 		v.Radius = max(v.Radius, MIG)

@@ -2,6 +2,7 @@ package remediate
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,6 +45,9 @@ func (p *Plan) Desired() Desired {
 	}
 	if d.Note != nil && p.state.Fencing.Lifted {
 		d.Note.Fence, d.State = FenceDevice, Suspect // the node serves
+	}
+	if p.sources.Stranded > 0 {
+		d.Stranded = strconv.FormatFloat(p.sources.Stranded, 'f', 2, 64)
 	}
 	d.Diag, d.DiagAt = p.diagnosed()
 	d.Diagnosing = p.diagnosing()

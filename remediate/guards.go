@@ -82,7 +82,7 @@ func (p *Plan) Replied(now time.Time, a Reply) {
 	if p.state.Turn == nil && now.Before(a.Until) && slices.ContainsFunc(a.Granted, func(g guard.Ask) bool { return g.Action == guard.Scheduled }) {
 		p.state.Turn = &Leave{Given: now, Until: a.Until}
 	}
-	leave := slices.ContainsFunc(a.Granted, func(g guard.Ask) bool { return g.Action != guard.Release && g.Action != guard.Scheduled })
+	leave := slices.ContainsFunc(a.Granted, func(g guard.Ask) bool { return g.Action.TakesOut() })
 	if leave && a.Leave && p.state.Leave == nil && now.Before(a.Until) {
 		p.state.Leave = &Leave{Given: now, Until: a.Until}
 	}
@@ -214,8 +214,11 @@ func (p *Plan) lets(now time.Time, i *Incident, k StepKind) bool {
 		p.hold(i, action, holds)
 		return false
 	}
-	if !g.Fleet || k == StepRestart {
+	if !g.Fleet || k == StepRestart && !takesTurns(i.Verdict) {
 		return true // a restart takes no node out; how many replicas may go at once, their disruption budget says
+	}
+	if k == StepRestart {
+		return p.passes(now, i, action)
 	}
 	l := p.state.Leave
 	return p.passes(now, i, action) && l != nil && (k == StepCordon || l.Seen)
@@ -233,7 +236,11 @@ func (p *Plan) returns(now time.Time, i *Incident) bool {
 
 // passes says whether the group has let an action pass, and asks for it if not.
 func (p *Plan) passes(now time.Time, i *Incident, action guard.Action) bool {
-	granted, holds := p.request(now, guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.holding() && !p.state.Fencing.Lifted, Since: i.Verdict.Opened})
+	ask := guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.holding() && !p.state.Fencing.Lifted, Since: i.Verdict.Opened}
+	if action == guard.Restart {
+		ask.Workload = i.Verdict.Workloads[0]
+	}
+	granted, holds := p.request(now, ask)
 	if len(holds) > 0 {
 		p.hold(i, action, holds)
 	}

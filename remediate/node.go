@@ -24,8 +24,11 @@ const (
 	SinceAnnotation = Prefix + "fault-since"
 	// SummaryAnnotation is what the node tells its NVLink domain of its links.
 	SummaryAnnotation = Prefix + "nvlink"
-	ConditionGPU      = "GPUHealthy"
-	ConditionNVLink   = "NVLinkHealthy"
+	// StrandedAnnotation is how many GPUs' worth of prefill workers keeps KV cache for
+	// decode workers that are gone.
+	StrandedAnnotation = Prefix + "stranded"
+	ConditionGPU       = "GPUHealthy"
+	ConditionNVLink    = "NVLinkHealthy"
 )
 
 // NodeState is the value of the state label.
@@ -104,6 +107,9 @@ type Desired struct {
 	// Summary is what the node tells its NVLink domain; empty while its links are in
 	// order, and where it is in none.
 	Summary string `json:"summary,omitempty"`
+	// Stranded is what of the GPUs does nothing for its prefill workers, such as 1.50;
+	// empty for nothing.
+	Stranded string `json:"stranded,omitempty"`
 	// Diag is what the last diagnosis said, the worst of the GPUs: pass-2, fail-3,
 	// doubtful-2; DiagAt is when, in RFC 3339. Empty where none has said anything.
 	Diag   string `json:"diag,omitempty"`

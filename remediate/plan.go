@@ -30,6 +30,9 @@ type Sources struct {
 	// it tells that of its links; both are empty for nothing.
 	Domain  string `json:"domain,omitempty"`
 	Summary string `json:"summary,omitempty"`
+	// Stranded is how many GPUs' worth of the prefill workers keeps KV cache for decode
+	// workers that are gone.
+	Stranded float64 `json:"stranded,omitempty"`
 	// Trays are the nodes of the domain that say of themselves that their links are
 	// not in order, our own too; Workloads what works on those, and MoreWork how many
 	// more workloads they did not name.

@@ -10,13 +10,18 @@ import (
 
 // A replica whose engine has stalled is restarted by having its pod evicted: whoever
 // owns the pod makes another. The node is healthy, and is neither cordoned nor marked;
-// the group is not asked, since no node is taken out. What bounds it is the node's
-// rate, and the disruption budget of the replicas.
+// the group of nodes is not asked, since none is taken out. What bounds it is the node's
+// rate, the disruption budget of the replicas and, for a fault that many of them have at
+// once, their own group.
 //
 // A restart waits for a repair that is due, and is called off for it.
 
 // restarts says whether a verdict asks for workloads to be restarted.
 func restarts(v fault.Verdict) bool { return v.Action == fault.Restart && len(v.Workloads) > 0 }
+
+// takesTurns says whether the workload of a verdict is restarted in turn with the others
+// of its serving group: all of them are likely to want it at once.
+func takesTurns(v fault.Verdict) bool { return v.Class == fault.StalePeer && restarts(v) }
 
 // ofPods says whether all workloads are pods.
 func ofPods(ws []fault.Workload) bool {

@@ -63,9 +63,10 @@ func (d Desired) Labels() map[string]string {
 // value is not there.
 func (d Desired) Annotations() map[string]string {
 	notes := map[string]string{
-		SinceAnnotation:   d.Since,
-		SummaryAnnotation: d.Summary,
-		DiagAnnotation:    d.DiagAt,
+		SinceAnnotation:    d.Since,
+		SummaryAnnotation:  d.Summary,
+		StrandedAnnotation: d.Stranded,
+		DiagAnnotation:     d.DiagAt,
 	}
 	maps.DeleteFunc(notes, func(_, value string) bool { return value == "" })
 	return notes

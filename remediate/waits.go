@@ -91,6 +91,10 @@ func (p *Plan) waitsItsTurn(now time.Time, i *Incident, s Step) (what string, un
 		return "what was changed to be put back: " + strings.Join(d.Undo, ", "), until
 	case d != nil:
 		return fmt.Sprintf("the %s of %s", d.Kind, d.where()), d.Deadline
+	case s.Kind == StepRestart && takesTurns(i.Verdict):
+		return "its turn in its group", until
+	case s.Kind == StepRestart:
+		return "a repair that is due", until
 	case !closed && s.Status != WhenIdle:
 		return "the Node to be seen cordoned", until
 	case s.Kind == StepDrain:

@@ -106,9 +106,10 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 		Log: log, Metrics: metrics,
 		Policy: cfg.Policy(),
 		Judge: fault.Config{CleanPolls: cfg.Contain.CleanPolls, Expect: cfg.NVML.Expect, Fresh: 2 * time.Duration(cfg.NVML.Period), Slowdown: time.Duration(cfg.NVML.Slowdown), Switches: cfg.NVML.LinkSwitches,
-			Links:      cfg.NVML.LinkTrend.Limits(),
-			SwitchActs: cfg.Contain.RackSwitch == config.RackCordon,
-			Serving:    judged.Config{Stall: time.Duration(cfg.Serving.Stall), Period: time.Duration(cfg.Serving.Period), Poll: time.Duration(cfg.NVML.Period)}},
+			Links:        cfg.NVML.LinkTrend.Limits(),
+			SwitchActs:   cfg.Contain.RackSwitch == config.RackCordon,
+			RestartStale: cfg.Serving.RestartStalePeers,
+			Serving:      judged.Config{Stall: time.Duration(cfg.Serving.Stall), Period: time.Duration(cfg.Serving.Period), Poll: time.Duration(cfg.NVML.Period)}},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),
@@ -145,10 +146,11 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 	if err != nil {
 		return opts, err
 	}
-	if err := guards(&opts, cfg, api); err != nil {
+	asked := &replicas{}
+	if err := guards(&opts, cfg, api, asked.turns); err != nil {
 		return opts, err
 	}
-	return opts, repairs(&opts, cfg, log, api, a)
+	return opts, repairs(&opts, cfg, log, api, asked, a)
 }
 
 // nvmlConfig says how the driver is asked.

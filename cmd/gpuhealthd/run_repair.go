@@ -17,9 +17,8 @@ import (
 
 // repairs adds those who do the deeds of mode repair. They are there in every mode,
 // since what a deed has changed is put back in every mode. api is nil where there is
-// none; a gives the agent once it runs.
-func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, a func() *agent.Agent) error {
-	var asked replicas
+// none; asked are the replicas, and a gives the agent once it runs.
+func repairs(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, asked *replicas, a func() *agent.Agent) error {
 	o := repair.Options{Log: log, Config: cfg.Repair, Node: opts.Name, API: api, Observe: opts.Metrics.Request,
 		GPUs: func() []nvml.GPU { return a().GPUs() }, Told: func(deed string, p dcgmi.Progress) { a().Diagnosing(deed, p) },
 		Serving: asked.load, Ceiling: time.Duration(cfg.Serving.DrainCeiling),

@@ -12,10 +12,12 @@ import (
 
 	"github.com/gpuhealthd/gpuhealthd/collector/canary"
 	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/repair"
 	endpoints "github.com/gpuhealthd/gpuhealthd/internal/serving"
+	"github.com/gpuhealthd/gpuhealthd/remediate/fleet"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/remediate/prometheus"
 	"github.com/gpuhealthd/gpuhealthd/serving"
@@ -33,6 +35,15 @@ func (r *replicas) load(uid types.UID) (pods.Load, bool) {
 	return pods.Load(l), known
 }
 
+// turns says with whom a worker takes turns to be restarted.
+func (r *replicas) turns(w fault.Workload) (fleet.Serving, bool) {
+	if r.of == nil {
+		return fleet.Serving{}, false
+	}
+	namespace, selector, found := r.of.Peers(w.UID)
+	return fleet.Serving{Namespace: namespace, Selector: selector}, found
+}
+
 // ask has the serving engines asked, where the site wants it. api is nil where there
 // is none.
 func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, tools repair.Tools) error {
@@ -46,10 +57,13 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 	}
 	o := endpoints.Options{
 		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes,
-		Ports: c.Ports, Roles: endpoints.DefaultRoles(), Groups: endpoints.DefaultGroups(),
+		Ports: c.Ports, Roles: c.Disaggregated.RoleLabels, Groups: c.Disaggregated.GroupLabels,
 		Prometheus: prometheus.Server{URL: c.Prometheus},
 		Proc:       cfg.Repair.Proc, Period: time.Duration(c.Period), Deadline: time.Duration(c.Deadline), Dialects: dialects, Log: log,
 		Canary: c.Canary.Enabled, Every: c.Probation == config.LivesEvery, Settle: tools.Settle,
+	}
+	if d := c.Disaggregated; d.Enabled {
+		o.Disaggregated = &endpoints.Disaggregated{Roles: map[serving.Role][]string{serving.Prefill: d.Prefill, serving.Decode: d.Decode}, Lease: time.Duration(d.KVLease)}
 	}
 	for _, e := range c.Engines {
 		o.Engines = append(o.Engines, endpoints.Engine(e))
@@ -64,6 +78,9 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 	if c.Canary.Enabled {
 		opts.Canary = prober{r.of, canary.New(canary.Config{Period: time.Duration(c.Canary.Period), PerMinute: c.Canary.PerMinute, Limits: canary.Limits{
 			Frozen: time.Duration(c.Canary.Frozen), FirstToken: time.Duration(c.Canary.FirstToken), Rate: c.Canary.Rate}}, uint64(time.Now().UnixNano()))}
+	}
+	if c.Disaggregated.Enabled {
+		opts.Peers, opts.Marker = r.of, tools.Marker
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	fenceLines(out, s)
 	gpuTable(out, s)
 	replicaTable(out, s)
+	workerTable(out, s)
 	for _, r := range s.Diagnoses {
 		fmt.Fprintf(out, "\nAsked for: %s (incident %s)\n", r, r.Incident)
 	}

@@ -59,6 +59,10 @@ type Options struct {
 	Watcher Watcher
 	// Replicas asks the serving engines; nil where nobody does.
 	Replicas Replicas
+	// Peers follows the groups of disaggregated serving, Marker says on pods what came
+	// of them; nil where nobody does.
+	Peers  Peers
+	Marker Marker
 	// Fleet asks for the latencies of all replicas of the fleet of the models that are
 	// served here; nil where nobody is asked. An error says why some are not known.
 	Fleet func(context.Context) (serving.Fleet, error)
@@ -118,6 +122,7 @@ type Agent struct {
 	look   *looker
 	listen *listener
 	guard  *guardian
+	mark   *marker
 	rotate *rotator
 	// work, imex and fleet are the looks at what works on the GPUs, at IMEX, and at the
 	// fleet's latencies.
@@ -144,6 +149,7 @@ func New(opts Options) (*Agent, error) {
 	a.do, a.look = newDoer(opts, c), newLooker(opts, c)
 	a.listen = newListener(opts, c)
 	a.guard, a.fencer = newGuardian(opts, c), newFencer(opts, c)
+	a.mark = newMarker(opts)
 	a.rotate = newRotator(opts)
 	a.work, a.imex = newRounds(c, workEvery, workLimit, a.works), newRounds(c, imexEvery, imexLimit, a.lends)
 	a.fleet = newRounds(c, fleetEvery, fleetLimit, a.compares)
@@ -155,6 +161,7 @@ func New(opts Options) (*Agent, error) {
 		a.do.want(w.deed)
 		a.listen.want(w.domain)
 		a.guard.want(w.asks, w.leave, w.turn)
+		a.mark.want(w.marks)
 		a.work.want(w.racked && opts.Workloads != nil)
 		a.imex.want(w.lends && opts.IMEX != nil)
 		a.fencer.wants(w.fences, w.fencesKnown)
@@ -199,6 +206,8 @@ func (a *Agent) Run(ctx context.Context) error {
 		wg.Go(func() { a.opts.Watcher.Watch(ctx, a.apply.poke) })
 	}
 	wg.Go(func() { a.follow(ctx) })
+	wg.Go(func() { a.followGroups(ctx) })
+	wg.Go(func() { a.mark.run(ctx) })
 	wg.Go(func() { a.apply.run(ctx) })
 	wg.Go(func() { a.tell.run(ctx) })
 	wg.Go(func() { a.do.run(ctx) })

@@ -80,6 +80,8 @@ type wishes struct {
 	// fences are the devices to be fenced, once that is known.
 	fences      []remediate.Fence
 	fencesKnown bool
+	// marks are what pods shall say of their peers.
+	marks map[fault.Workload]string
 	// stands are how replicas shall stand, by so many looks.
 	stands []serving.Stand
 	looks  int
@@ -125,9 +127,11 @@ type core struct {
 	// serving is how the replicas are; nil before they were looked at, looks how often
 	// they were.
 	serving *ServingStatus
-	looks   int
-	trials  serving.Trials
-	asking  atomic.Pointer[asking]
+	// groups are those of disaggregated serving, as they were told last.
+	groups []serving.Group
+	looks  int
+	trials serving.Trials
+	asking atomic.Pointer[asking]
 	// fleet is how long requests wait elsewhere.
 	fleet compared
 	// diagnosis is what the last one said, progress how far that is which is under way.
@@ -256,6 +260,8 @@ func (c *core) take(now time.Time, m message) {
 		c.consult(now, m.report)
 	case served:
 		c.serves(now, m)
+	case grouped:
+		c.hearGroups(now, m)
 	case probed:
 		c.probes(now, m.probe)
 	case nodeSeen:
@@ -277,7 +283,9 @@ func (c *core) take(now time.Time, m message) {
 		c.owed = append(c.owed, m.written)
 	case answered:
 		defer close(m.taken) // once what follows from it is published
-		c.survey = &m.survey
+		if !m.survey.At.IsZero() {
+			c.survey = &m.survey
+		}
 		c.plan.Replied(now, m.answer)
 	case fenced:
 		c.plan.Fenced(now, m.all)
@@ -356,6 +364,7 @@ func (c *core) settle(now time.Time) {
 	c.sources.Deaf, c.sources.Links = c.deaf(now), c.judge.Links()
 	c.sources.Domain, c.sources.Summary = nvlink.DomainHash(c.judge.Domain()), c.speaks().Text()
 	c.afflicted(c.judge.Heard())
+	c.sources.Stranded = c.stranded(now)
 	c.window(now)
 	c.prove()
 	c.write(now)
@@ -366,7 +375,7 @@ func (c *core) settle(now time.Time) {
 		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
 			serves: c.serving != nil && len(c.serving.Replicas) > 0,
 			asks:   c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn(),
-			stands: c.stands(now), looks: c.looks}
+			stands: c.stands(now), looks: c.looks, marks: c.marks()}
 		w.watches, w.since = c.plan.Watches(now)
 		w.fences, w.fencesKnown = c.fences()
 		c.publish(w)

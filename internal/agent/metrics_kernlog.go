@@ -27,7 +27,8 @@ type kernelMetric struct {
 func (a *Agent) Register(reg prometheus.Registerer) {
 	reg.MustRegister(newState(a.Status), newGuards(a.Status), newKernelLog(a.hearing),
 		newLinkMetrics(func() []nvlink.GPUReport { return *a.core.links.Load() }),
-		newServingMetrics(func() *ServingStatus { return a.core.shown.Load().Serving }))
+		newServingMetrics(func() *ServingStatus { return a.core.shown.Load().Serving }),
+		newWorkerMetrics(func() []WorkerStatus { return a.core.shown.Load().Workers }))
 }
 
 func newKernelLog(hearing func() kernlog.Hearing) *kernelLog {

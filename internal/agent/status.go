@@ -29,7 +29,9 @@ type Status struct {
 	Diagnoses []diag.Request  `json:"diagnoses"`
 	Diagnosis DiagnosisStatus `json:"diagnosis,omitzero"`
 	// Serving is nil where nobody asks serving engines.
-	Serving   *ServingStatus  `json:"serving,omitempty"`
+	Serving *ServingStatus `json:"serving,omitempty"`
+	// Workers are those of disaggregated serving.
+	Workers   []WorkerStatus  `json:"workers,omitempty"`
 	GPUs      []inventory.GPU `json:"gpus"`
 	KernelLog kernlog.Hearing `json:"kernelLog"`
 	Driver    DriverStatus    `json:"driver"`
@@ -121,6 +123,7 @@ func (c *core) show() {
 		s.Serving = cmp.Or(c.serving, &ServingStatus{Replicas: []serving.Score{}})
 	}
 	s.Fences, _ = c.plan.Fences()
+	s.Workers = c.workers(s.At)
 	s.DCGM.Enabled = c.opts.Engine != nil
 	if c.plan.Ready() {
 		d := c.plan.Desired()

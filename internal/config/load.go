@@ -115,7 +115,7 @@ func (c *Config) check() error {
 		{"evidence.maxBytes", c.Evidence.MaxBytes < minEvidence, fmt.Sprintf("%d is less than %d", c.Evidence.MaxBytes, minEvidence)},
 		{"http.listen", !listenable(c.HTTP.Listen), fmt.Sprintf("%q is not host:port with a port from 0 to 65535", c.HTTP.Listen)},
 		{"node", c.Node != "" && !nodeName(c.Node), fmt.Sprintf("%q is not a Node's name: lower case letters, digits, '-' and '.', at most 253", c.Node)},
-	}, c.Repair.check(c), c.Slurm.check(), c.Exec.check(c), c.Serving.check(), c.Guards.check(), c.IMEX.check(), c.NVML.LinkTrend.check(), c.checkModes()) {
+	}, c.Repair.check(c), c.Slurm.check(), c.Exec.check(c), c.Serving.check(), c.checkTurns(), c.Guards.check(), c.IMEX.check(), c.NVML.LinkTrend.check(), c.checkModes()) {
 		if f.bad {
 			return fieldError{field: f.field, why: f.why}
 		}

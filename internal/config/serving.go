@@ -32,6 +32,10 @@ type Serving struct {
 	// ProbationLimit is how long a node that has served its probation waits for
 	// replicas to prove that; 0s waits for none.
 	ProbationLimit Duration `yaml:"probationLimit"`
+	// Disaggregated looks after prefill and decode workers; RestartStalePeers restarts
+	// a decode worker that a prefill worker has left.
+	Disaggregated     Disaggregated `yaml:"disaggregated"`
+	RestartStalePeers bool          `yaml:"restartStalePeers"`
 }
 
 // Lives says which lives of a pod are meant.
@@ -87,7 +91,7 @@ func defaultServing() Serving {
 	return Serving{Period: Duration(5 * time.Second), Deadline: Duration(5 * time.Second), Stall: Duration(15 * time.Second),
 		DrainCeiling: Duration(30 * time.Second), Ports: []string{"metrics", "http-metrics"}, Engines: []Engine{},
 		Canary:    Canary{Period: Duration(12 * time.Second), PerMinute: 60, Frozen: Duration(15 * time.Second), FirstToken: Duration(10 * time.Second), Rate: 2},
-		Probation: LivesGated, ProbationLimit: Duration(10 * time.Minute)}
+		Probation: LivesGated, ProbationLimit: Duration(10 * time.Minute), Disaggregated: defaultDisaggregated()}
 }
 
 // The shortest times that mean anything: an engine counts its tokens once a second
@@ -112,6 +116,7 @@ func (s Serving) check() []finding {
 		{"serving.probation", !among(s.Probation, LivesGated, LivesEvery), fmt.Sprintf("%q is not gated or every", s.Probation)},
 		{"serving.canary.enabled", s.Canary.Enabled && !s.Enabled, "true, and serving.enabled is not"},
 	}
+	found = append(found, s.Disaggregated.check(s.Enabled)...)
 	names := map[string]bool{}
 	for n, e := range s.Engines {
 		field := fmt.Sprintf("serving.engines[%d].", n)

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestServing(t *testing.T) {
@@ -20,6 +21,14 @@ func TestServing(t *testing.T) {
 		"{probation: never}":            `serving.probation: "never" is not gated or every`,
 		"{probationLimit: -1m}":         "serving.probationLimit: -1m is negative",
 		"{engines: [{name: a, urls: ['http://h/m'], process: p, canary: h}]}": `serving.engines[0].canary: "h" is not none, nor a URL`,
+		"{disaggregated: {enabled: true}}":                                    "serving.disaggregated.enabled: true, and serving.enabled is not",
+		"{disaggregated: {roleLabels: []}}":                                   "serving.disaggregated.roleLabels: [] are not one or more keys of labels",
+		"{disaggregated: {groupLabels: ['a b']}}":                             `serving.disaggregated.groupLabels: ["a b"] are not`,
+		"{disaggregated: {prefill: [a/b]}}":                                   `serving.disaggregated.prefill: ["a/b"] are not one or more values`,
+		"{disaggregated: {decode: [d, prefill]}}":                             `serving.disaggregated.decode: ["d" "prefill"] has a value of prefill`,
+		"{disaggregated: {kvLease: 0s}}":                                      `serving.disaggregated.kvLease: "0s" is not auto, or a duration above zero`,
+		"{restartStalePeers: true}":                                           "serving.restartStalePeers: true, and serving.disaggregated.enabled is not",
+		"{enabled: true, disaggregated: {enabled: true}, restartStalePeers: true}\nguards: {enabled: false}": "serving.restartStalePeers: true, and guards.enabled is not",
 		"{engines: [{nme: a}]}": "c.yaml:1: serving.engines[0].nme: unknown key",
 		"{engines: [a]}":        "serving.engines[0]: must hold keys and values",
 		"{engines: {a: b}}":     "serving.engines: ",
@@ -37,5 +46,9 @@ func TestServing(t *testing.T) {
 	c, err := Parse("c.yaml", []byte("serving: {enabled: true, engines: [{name: a, urls: ['http://h/m'], gpus: [GPU-1]}, {name: b, urls: ['http://h/m'], process: vllm}]}"))
 	if err != nil || len(c.Serving.Engines) != 2 || c.Serving.Engines[1].Process != "vllm" || c.Serving.Engines[0].GPUs[0] != "GPU-1" {
 		t.Errorf("%+v, %v", c.Serving, err)
+	}
+	c, err = Parse("c.yaml", []byte("serving: {enabled: true, disaggregated: {enabled: true, kvLease: 45s}, restartStalePeers: true}"))
+	if d := c.Serving.Disaggregated; err != nil || time.Duration(d.KVLease) != 45*time.Second || len(d.Prefill) != 1 {
+		t.Errorf("%+v, %v", d, err)
 	}
 }

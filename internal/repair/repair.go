@@ -63,6 +63,8 @@ type Tools struct {
 	// Settle makes a pod say how it stands; nil where there are no pods.
 	Settle    func(ctx context.Context, pod *corev1.Pod, want pods.State, why string) error
 	Processes func() holders.Found
+	// Marker says on pods that a peer has left them; nil where there are none.
+	Marker agent.Marker
 }
 
 // parts are what the tools are made of.
@@ -89,6 +91,7 @@ func New(o Options) (Tools, error) {
 		Processes: p.everybody}
 	if p.pods != nil {
 		tools.Workloads, tools.Granted, tools.Settle = p.pods.Workloads, p.pods.Granted, p.pods.Settle
+		tools.Marker = p.pods
 	}
 	return tools, nil
 }

@@ -46,7 +46,7 @@ func TestCanaries(t *testing.T) {
 		"a worker of Dynamo":     {annotations: port, labels: map[string]string{dynamoComponent: "worker"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Dialects: dialects(t), Canary: true, Roles: DefaultRoles()}
+			o := Options{Dialects: dialects(t), Canary: true, Roles: roleLabels}
 			p := pod("10.0.0.1", c.annotations)
 			p.Labels = c.labels
 			r := o.replica(p, nil)

@@ -40,7 +40,7 @@ const (
 // annotations are those that are read.
 func annotations() []string {
 	return []string{AnnotationPort, AnnotationPath, AnnotationScheme, AnnotationDialect, AnnotationCanary, AnnotationModel,
-		pods.AnnotationOut, pods.KeyServing,
+		pods.AnnotationOut, pods.KeyServing, pods.AnnotationStale,
 		prometheusScrape, prometheusPort, prometheusPath, prometheusScheme}
 }
 

@@ -67,8 +67,8 @@ func newBenchOf(t *testing.T, every bool) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.serving, err = New(Options{Node: b.name, Config: cluster.Admin(), Grants: granting.Granted, Ports: []string{"metrics"}, Roles: DefaultRoles(),
-		Groups: DefaultGroups(), Proc: "/proc", Period: 200 * time.Millisecond, Deadline: 200 * time.Millisecond, Dialects: dialects(t), Log: slog.New(slog.DiscardHandler), Canary: true, Every: every, Settle: granting.Settle})
+	b.serving, err = New(Options{Node: b.name, Config: cluster.Admin(), Grants: granting.Granted, Ports: []string{"metrics"}, Roles: roleLabels,
+		Groups: groupLabels, Disaggregated: roles(), Proc: "/proc", Period: 200 * time.Millisecond, Deadline: 200 * time.Millisecond, Dialects: dialects(t), Log: slog.New(slog.DiscardHandler), Canary: true, Every: every, Settle: granting.Settle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,4 +173,15 @@ func (b *bench) await(want ...string) seen {
 			b.t.Fatalf("seen last:\n%s\nwant:\n%s", last, text)
 		}
 	}
+}
+
+// The labels of llm-d, Dynamo and LeaderWorkerSet.
+var (
+	roleLabels  = []string{"llm-d.ai/role", "nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type"}
+	groupLabels = []string{"nvidia.com/dynamo-graph-deployment-name", "llm-d.ai/model", "leaderworkerset.sigs.k8s.io/group-key"}
+)
+
+// roles are those of disaggregated serving, with the values that these labels have.
+func roles() *Disaggregated {
+	return &Disaggregated{Roles: map[serving.Role][]string{serving.Prefill: {"prefill"}, serving.Decode: {"decode"}}}
 }

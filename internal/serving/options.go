@@ -30,9 +30,11 @@ type Options struct {
 	// Ports are names of container ports at which engines tell of themselves, where a
 	// pod's annotations say nothing.
 	Ports []string
-	// Roles and Groups are labels, such as DefaultRoles: the first that a pod has says
-	// what its replica does in disaggregated serving, and for what.
+	// Roles and Groups are labels, such as those of llm-d: the first that a pod has
+	// says what its replica does in disaggregated serving, and for what.
 	Roles, Groups []string
+	// Disaggregated says which roles there are, nil where nobody follows their groups.
+	Disaggregated *Disaggregated
 	// Engines are the replicas that the site names itself.
 	Engines []Engine
 	// Processes looks for those that have GPUs open. It is used for Engines with a
@@ -69,17 +71,6 @@ type Engine struct {
 	// Canary is the URL of the OpenAI API's server, or none; empty is that of URLs, of
 	// engines that have it there. Model is what to ask for; empty is the first.
 	Canary, Model string
-}
-
-// DefaultRoles are the labels of llm-d and of Dynamo, DefaultGroups those of Dynamo,
-// llm-d and LeaderWorkerSet.
-func DefaultRoles() []string {
-	return []string{"llm-d.ai/role", "nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type"}
-}
-
-// DefaultGroups says for what a replica does its part: see DefaultRoles.
-func DefaultGroups() []string {
-	return []string{"nvidia.com/dynamo-graph-deployment-name", "llm-d.ai/model", "leaderworkerset.sigs.k8s.io/group-key"}
 }
 
 func (o Options) check() error {

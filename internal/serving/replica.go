@@ -27,10 +27,14 @@ func wholeRoles() []string {
 	return []string{"both", "prefill-decode", "worker", "aggregated"}
 }
 
-func first(labels map[string]string, keys []string) string {
+// first is the value of the first of some labels that there is.
+func first(labels map[string]string, keys []string) string { return labels[firstKey(labels, keys)] }
+
+// firstKey is the first of some labels that there is; empty for none.
+func firstKey(labels map[string]string, keys []string) string {
 	for _, key := range keys {
-		if value := labels[key]; value != "" {
-			return value
+		if labels[key] != "" {
+			return key
 		}
 	}
 	return ""

@@ -18,7 +18,7 @@ func container(name, id string, restarts int32, runs bool) corev1.ContainerStatu
 }
 
 func TestReplica(t *testing.T) {
-	o := Options{Roles: DefaultRoles(), Groups: DefaultGroups()}
+	o := Options{Roles: roleLabels, Groups: groupLabels}
 	tests := []struct {
 		name        string
 		labels      map[string]string

@@ -25,6 +25,9 @@ type Serving struct {
 	local   *local
 	grants  *grants
 	pods    cache.Store // nil until the first list of pods is there
+	// listed is closed once they are, and who was given what is known; moved has the
+	// groups of disaggregated serving looked at.
+	listed, moved chan struct{}
 
 	// Of the goroutine that Run calls out from.
 	jobs    []serving.Job
@@ -45,7 +48,8 @@ func New(o Options) (*Serving, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &Serving{options: o, local: newLocal(o), grants: newGrants(o), foreign: map[string]time.Time{}}
+	s := &Serving{options: o, local: newLocal(o), grants: newGrants(o), foreign: map[string]time.Time{},
+		listed: make(chan struct{}), moved: make(chan struct{}, 1)}
 	var err error
 	s.scraper, err = collect.New(collect.Options{
 		Targets: s.targets, Period: o.Period, Deadline: o.Deadline, Dialects: o.Dialects, Proc: o.Proc,
@@ -59,7 +63,10 @@ func New(o Options) (*Serving, error) {
 // has said once who was given what.
 func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.Job)) error {
 	if s.options.Config != nil {
-		store, controller, err := watch(s.options, s.grants.changed)
+		store, controller, err := watch(s.options, func() {
+			s.grants.changed()
+			s.changed()
+		})
 		if err != nil {
 			return fmt.Errorf("watch the pods of node %s: %w", s.options.Node, err)
 		}
@@ -79,6 +86,7 @@ func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.
 		case <-ctx.Done():
 			return nil
 		}
+		close(s.listed)
 	}
 	s.scraper.Run(ctx, func(list []serving.Scrape) {
 		list = s.keep(list)

@@ -58,7 +58,9 @@ func slim(object any) (any, error) {
 		}
 	}
 	for _, c := range pod.Spec.Containers {
-		kept.Spec.Containers = append(kept.Spec.Containers, corev1.Container{Name: c.Name, Ports: c.Ports})
+		k := startedWith(c)
+		k.Name, k.Ports, k.Resources = c.Name, c.Ports, c.Resources
+		kept.Spec.Containers = append(kept.Spec.Containers, k)
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		kept.Status.ContainerStatuses = append(kept.Status.ContainerStatuses,

@@ -16,5 +16,9 @@
 // own. Where nodes share their power across groups, their rack has a Lease too, and
 // both are had before anybody is counted.
 //
+// A restart that others of a serving group are likely to want at the same time takes its
+// turn there: under a Lease of that group, which tells whose turn was last, and by
+// whether its pods are ready.
+//
 // What cannot be asked holds. No error is returned for it: it is the answer.
 package fleet

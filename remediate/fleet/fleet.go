@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/remediate/guard"
@@ -44,10 +46,15 @@ type Options struct {
 	Contract ConfigMap
 	// Prometheus is the URL of the server that knows the demand.
 	Prometheus string
+	// Serving says with whom a worker of this node takes turns to be restarted; it may
+	// be nil where none does.
+	Serving func(fault.Workload) (Serving, bool)
+	// Turn is how long such a turn is respected; 0 is DefaultTurn.
+	Turn time.Duration
 }
 
 // times are how long things may take.
-type times struct{ lease, leave, write, survey time.Duration }
+type times struct{ lease, leave, write, survey, turn time.Duration }
 
 // Fleet asks for one node. Its methods are called from one goroutine.
 type Fleet struct {
@@ -59,6 +66,9 @@ type Fleet struct {
 	size        size
 	// arrives is until when what was begun by the last leave may reach the Node.
 	arrives time.Time
+	turns   map[Serving]*turn
+	// seen is what was seen when the group of nodes was asked last.
+	seen Survey
 }
 
 // New asks nobody anything.
@@ -66,9 +76,12 @@ func New(o Options) (*Fleet, error) {
 	if o.Node == "" || o.Client == nil || o.Namespace == "" {
 		return nil, errors.New("ask the group: want a node, a client and a namespace")
 	}
-	t := times{LeaseTime, LeaveTime, writeTime, surveyTime}
+	if o.Serving == nil {
+		o.Serving = func(fault.Workload) (Serving, bool) { return Serving{}, false }
+	}
+	t := times{LeaseTime, LeaveTime, writeTime, surveyTime, cmp.Or(o.Turn, DefaultTurn)}
 	l := lease{client: o.Client.Leases, namespace: o.Namespace, node: o.Node, time: t.lease}
-	return &Fleet{Options: o, times: t, lease: l, rack: l}, nil
+	return &Fleet{Options: o, times: t, lease: l, rack: l, turns: map[Serving]*turn{}}, nil
 }
 
 // Survey is what was seen of the group when it was asked last, for people.
@@ -87,11 +100,37 @@ type Survey struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Ask asks for leave; leave says that the node goes by one already, which its mark
+// Ask asks for leave, and for the turns of restarts; leave says that the node goes by one already, which its mark
 // shows. Where a new one is given the Lease is kept until Settle.
 func (f *Fleet) Ask(ctx context.Context, asks []guard.Ask, leave bool) (remediate.Reply, Survey) {
 	ctx, cancel := context.WithTimeout(ctx, f.times.survey)
 	defer cancel()
+	began := time.Now()
+	turns, others := split(asks, restarts)
+	var answer remediate.Reply
+	if len(others) > 0 {
+		answer, f.seen = f.leaves(ctx, others, leave)
+	}
+	if f.takeTurns(ctx, turns, &answer); answer.Until.IsZero() {
+		answer.Until = began.Add(f.times.leave)
+	}
+	return answer, f.seen
+}
+
+// split parts those that are from those that are not.
+func split(asks []guard.Ask, are func(guard.Ask) bool) (those, others []guard.Ask) {
+	for _, a := range asks {
+		if are(a) {
+			those = append(those, a)
+		} else {
+			others = append(others, a)
+		}
+	}
+	return those, others
+}
+
+// leaves asks the group of nodes.
+func (f *Fleet) leaves(ctx context.Context, asks []guard.Ask, leave bool) (remediate.Reply, Survey) {
 	answer, facts, err := f.ask(ctx, asks, leave)
 	s := Survey{At: time.Now(), Group: facts.Group, Nodes: facts.Nodes, Budget: f.Rules.Budget.Of(facts.Nodes), Load: facts.Load}
 	for _, p := range facts.Peers {
@@ -213,7 +252,7 @@ func (f *Fleet) giveBack(ctx context.Context) error {
 
 func releases(a guard.Ask) bool { return a.Action == guard.Release }
 func byClock(a guard.Ask) bool  { return a.Action == guard.Scheduled }
-func takesOut(a guard.Ask) bool { return !releases(a) && !byClock(a) }
+func takesOut(a guard.Ask) bool { return a.Action.TakesOut() }
 
 // refuse holds all asks, each by the guard that counts for it.
 func refuse(asks []guard.Ask, why, until string) (answer remediate.Reply) {

@@ -93,7 +93,8 @@ func age(seconds float64) (time.Duration, error) {
 }
 
 // serving gives how much of a node serves: nothing of one that is out, and of
-// another the part of its GPUs that no fault is about.
+// another the part of its GPUs that no fault is about and that keep nothing for workers
+// which are gone.
 func serving(m *metav1.PartialObjectMetadata, gpus int) float64 {
 	if slices.Contains(outStates, remediate.NodeState(m.Labels[remediate.LabelState])) {
 		return 0
@@ -102,5 +103,9 @@ func serving(m *metav1.PartialObjectMetadata, gpus int) float64 {
 	if err != nil || gpus == 0 {
 		return 1
 	}
-	return min(1, float64(healthy)/float64(gpus))
+	stranded, err := strconv.ParseFloat(m.Annotations[remediate.StrandedAnnotation], 64)
+	if err != nil || !(stranded > 0) {
+		stranded = 0
+	}
+	return min(1, max(0, float64(healthy)-stranded)/float64(gpus))
 }

@@ -23,6 +23,10 @@ const (
 	Scheduled Action = "scheduled-diag"
 )
 
+// TakesOut says whether a node is out of service for an action, or was before, and needs
+// the leave of its group.
+func (a Action) TakesOut() bool { return a != Release && a != Scheduled && a != Restart }
+
 // Guard names who holds an action.
 type Guard string
 
@@ -59,6 +63,9 @@ type Ask struct {
 	Incident string      `json:"incident"`
 	Class    fault.Class `json:"fault"`
 	Action   Action      `json:"action"`
+	// Workload is who takes turns with others of its serving group; the zero value is
+	// nobody.
+	Workload fault.Workload `json:"workload,omitzero"`
 	// Hard: the node is out of service for it by right, and counts.
 	Hard bool `json:"hard,omitempty"`
 	// Out: the node is out of service already.

@@ -29,6 +29,7 @@ func TestGolden(t *testing.T) {
 		"nvl72":       nvl72(),
 		"diagnosed":   diagnosed(healthy()),
 		"condemned":   diagnosed(failed()),
+		"stranded":    stranded(),
 	}
 	for name, want := range wishes {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +92,13 @@ func failed() remediate.Desired {
 	want.State, want.Fault, want.Radius = remediate.Failed, "xid-64", "gpu"
 	want.Note.Fault, want.Note.Radius, want.Note.Action, want.Note.Step = "xid-64", "gpu", "replace", "hold"
 	want.GPU = remediate.Condition{Status: "False", Reason: "Xid64", Message: "row remap failed on GPU 0000:3b:00"}
+	return want
+}
+
+// stranded is a node whose prefill workers keep KV cache for workers that are gone.
+func stranded() remediate.Desired {
+	want := healthy()
+	want.Stranded = "1.50"
 	return want
 }
 

@@ -99,7 +99,7 @@ func TestTheSummaryIsWrittenWithTheRest(t *testing.T) {
 	says("")
 	b.edit(t, `{"metadata":{"annotations":null}}`)
 	want = healthy()
-	want.Summary = `{"training":true}`
+	want.Summary, want.Stranded = `{"training":true}`, "1.00" // both onto a Node without annotations
 	b.apply(t, want)
 	says(want.Summary)
 }

@@ -66,7 +66,7 @@ func ourLabels() []string {
 
 // ourAnnotations are those beside the mark.
 func ourAnnotations() []string {
-	return []string{remediate.SinceAnnotation, remediate.SummaryAnnotation, remediate.DiagAnnotation}
+	return []string{remediate.SinceAnnotation, remediate.SummaryAnnotation, remediate.StrandedAnnotation, remediate.DiagAnnotation}
 }
 
 func viewOf(node *corev1.Node) view {

@@ -42,6 +42,8 @@ func main() {
 	flag.Float64Var(&o.PromptRate, "prompt-rate", 4000, "tokens a second of a prompt")
 	flag.Float64Var(&o.TokenRate, "token-rate", 50, "tokens a second of an answer")
 	flag.IntVar(&o.Cold, "cold", 0, "how many requests are slow at first")
+	flag.StringVar(&o.Prefill, "prefill", "", "the `URL` of a prefill engine, for which it decodes")
+	flag.StringVar(&o.OnFailure, "on-failure", "fail", "what it does where it cannot read that one's memory: fail, or recompute")
 	flag.BoolVar(&o.Bare, "bare", false, "metrics without samples")
 	flag.Parse()
 	if err := run(o, *listen, *load, *sim, strings.Split(*gpus, ",")); err != nil {

@@ -30,6 +30,7 @@ func (e *Engine) route() {
 	e.mux.HandleFunc("GET /metrics", e.metrics)
 	e.mux.HandleFunc("GET /prometheus/metrics", e.metrics)
 	e.mux.HandleFunc("POST /sim/fault", e.fault)
+	e.mux.HandleFunc("GET /sim/memory", e.memory)
 }
 
 func (e *Engine) models(w http.ResponseWriter, _ *http.Request) {
@@ -74,7 +75,16 @@ func (e *Engine) complete(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "max_tokens: want 1 or more", http.StatusBadRequest)
 		return
 	}
-	q := e.take(r.Context(), max(1, len(strings.Fields(text))), tokens)
+	prompt := max(1, len(strings.Fields(text)))
+	loaded, err := e.load(r.Context())
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	case loaded:
+		prompt = 1
+	}
+	q := e.take(r.Context(), prompt, tokens)
 	reply := &reply{w: w, chat: strings.Contains(r.URL.Path, "chat"), model: e.options.Model, stream: a.Stream}
 	if !e.serve(q, reply.token) {
 		panic(http.ErrAbortHandler) // the client sees its connection end, and no marker

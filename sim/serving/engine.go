@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,6 +26,10 @@ type Options struct {
 	PromptRate, TokenRate float64
 	// Cold is how many requests of a new process are slowed down tenfold; 0.
 	Cold int
+	// Prefill is the URL of a prefill engine, which makes this one a decode worker of
+	// disaggregated serving; OnFailure is then what it does where it cannot read a KV
+	// cache: fail, or recompute.
+	Prefill, OnFailure string
 	// Bare leaves the samples of its metrics away, and only says of which there are.
 	Bare bool
 }
@@ -41,10 +46,12 @@ type Engine struct {
 	changed chan struct{} // closed, and made anew, at every change that may let a request go on
 	life    *life
 	faults  faults
+	handle  string // of the prefill engine's memory; empty before it was asked
 }
 
 // life is what ends with the engine's process.
 type life struct {
+	id    string
 	began time.Time
 	ranks []*rank
 	taken int           // requests so far
@@ -87,6 +94,12 @@ func New(options Options) (*Engine, error) {
 	if !slices.Contains(Kinds(), o.Kind) {
 		return nil, fmt.Errorf("engine %q: want one of %s", o.Kind, strings.Join(Kinds(), ", "))
 	}
+	if o.OnFailure == "" {
+		o.OnFailure = "fail"
+	}
+	if o.OnFailure != "fail" && o.OnFailure != "recompute" {
+		return nil, fmt.Errorf("engine: on failure %q: want fail or recompute", o.OnFailure)
+	}
 	if o.Ranks < 1 || o.Slots < 1 || o.PromptRate < 0 || o.TokenRate < 0 || o.Cold < 0 {
 		return nil, fmt.Errorf("engine: %+v: want no value below zero", *o)
 	}
@@ -101,7 +114,8 @@ func New(options Options) (*Engine, error) {
 
 // born begins a process's life, with every counter at 0.
 func (e *Engine) born() *life {
-	l := &life{began: time.Now(), cut: make(chan struct{})}
+	l := &life{id: rand.Text(), began: time.Now(), cut: make(chan struct{})}
+	e.handle = ""
 	for range e.options.Ranks {
 		l.ranks = append(l.ranks, &rank{})
 	}

@@ -98,6 +98,12 @@ Without the GPUs' word, as with MIG, the stall is recorded and nothing is done.
 - **` + "`slow`" + `**: each request has got less than 30 % of the tokens a second that it usually gets
   from that replica at that load, and from its peers on the node where any have as much to do,
   over a minute.
+
+In disaggregated serving (` + "`serving.disaggregated`" + `):
+
+- **` + "`stale-peer`" + `**: a prefill worker ended, was started anew or is gone, and a decode worker of
+  its group on this node runs on as it did before: it has handles of that one's memory. It is
+  restarted with ` + "`serving.restartStalePeers`" + `, in turn with the others of its group.
 `
 
 const ends = `

@@ -82,7 +82,8 @@ that was refused, or that there was nobody to do, does not.
 | work comes to a GPU that is diagnosed, or nobody can tell for ` + "`unreachable`" + ` who holds it | called off; begun anew when idle, after a pause of five minutes and three times in all; then by ` + "`unproven`" + ` |
 | another part sits where the faulty one was | it is diagnosed at ` + "`repair.diag.level`" + `, then probation; what was tried on the one before does not count |
 | a drain, a reset, a reboot or a restart is due | the diagnosis is called off for it, and begun anew after it; that does not count |
-| a diagnosis is doubtful, or there is no dcgmi | by ` + "`unproven`" + ` the node waits for a person (` + "`hold`" + `), or probation (` + "`accept`" + `); told |
+| a diagnosis is doubtful, or there is no dcgmi | by ` + "`unproven`" + ` the node waits for a person (` + "`hold`" + `), or probation (` + "`accept`" + `); told. A missing dcgmi is tried again every hour, and when an agent starts |
+| a diagnosis that somebody asked for passes, as deep, on GPUs whose own waits for a person | as if it were that |
 | a fault asks for a diagnosis alone (a storm of errors, a suspect GPU) | when idle; a failure is ` + "`failed`" + ` |
 | the part has to be replaced | level 3, when its GPUs are free, for whoever gets it; it changes nothing |
 | the agent dies in a diagnosis | it came to no answer: one of the three |

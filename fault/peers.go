@@ -1,0 +1,76 @@
+package fault
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/serving"
+)
+
+// Groups is one look at all groups of disaggregated serving that the node takes part
+// in.
+type Groups struct{ Groups []serving.Group }
+
+func (Groups) isFact() {}
+
+// hearGroups judges the decode workers of the node by what was lost of their prefill
+// workers: their handles of its memory outlive it, and they go on with them.
+func (j *Judge) hearGroups(now time.Time, f Groups) {
+	for _, l := range j.pairs.See(now, f.Groups) {
+		if l.Role == serving.Prefill {
+			for _, w := range l.Hit {
+				j.leftBy(now, w, l)
+			}
+		}
+	}
+	lives := map[Workload]string{}
+	for _, g := range f.Groups {
+		for _, w := range g.Here {
+			lives[Workload(w.ID())] = w.Life
+		}
+	}
+	for _, e := range j.open {
+		life, there := lives[e.Workload]
+		switch {
+		case e.Class != StalePeer || !e.Cured.IsZero():
+		case !there:
+			j.cureWorkload(now, e, "it is gone")
+		case life != "" && life != e.Life:
+			j.cureWorkload(now, e, "it was started anew")
+		}
+	}
+}
+
+// leftBy takes in that a decode worker was left by a prefill worker.
+func (j *Judge) leftBy(now time.Time, w serving.Worker, l serving.Loss) {
+	e := j.ofWorkload(now, StalePeer, Workload(w.ID()), w.GPUs)
+	if e.Life = w.Life; e.Lost == "" {
+		e.Lost = l.Name
+	}
+	if len(e.Evidence) < evidenceLines {
+		e.Evidence = append(e.Evidence, fmt.Sprintf("%s was left by %s, which %s", w.Name, l.Name, l.How))
+	}
+}
+
+// Stale is a decode worker of the node that may serve from a prefill worker which is
+// gone.
+type Stale struct {
+	Workload
+	// Lost is the first of those, and Since is when it was lost.
+	Lost  string    `json:"lost"`
+	Since time.Time `json:"since"`
+}
+
+// Stale gives those of the moment, by when they were left.
+func (j *Judge) Stale() (all []Stale) {
+	for _, e := range j.ordered() {
+		if e.Class == StalePeer && e.Cured.IsZero() {
+			all = append(all, Stale{e.Workload, e.Lost, e.Opened})
+		}
+	}
+	return all
+}
+
+// Stranded gives the prefill workers of the node that keep KV cache for decode workers
+// which are gone.
+func (j *Judge) Stranded(now time.Time) []serving.Stranded { return j.pairs.Stranded(now) }

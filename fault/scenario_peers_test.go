@@ -1,0 +1,51 @@
+package fault
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/serving"
+)
+
+// groups reads one group, "NAME ROLE:WORKER=LIFE[@GPU[,GPU…]]… [unknown:ROLE…]", or
+// nothing for none. A worker with GPUs is of this node, and a LIFE of - does not run.
+func (s *stage) groups(n int, text string) Groups {
+	f := strings.Fields(text)
+	if len(f) == 0 {
+		return Groups{}
+	}
+	g := serving.Group{Name: f[0], Peers: map[serving.Role][]serving.Worker{serving.Prefill: {}, serving.Decode: {}}}
+	for _, word := range f[1:] {
+		role, rest, ok := strings.Cut(word, ":")
+		if role == "unknown" {
+			delete(g.Peers, serving.Role(rest))
+			continue
+		}
+		name, life, said := strings.Cut(rest, "=")
+		life, gpus, here := strings.Cut(life, "@")
+		if !ok || !said || !slices.Contains([]serving.Role{serving.Prefill, serving.Decode}, serving.Role(role)) {
+			s.t.Fatalf("line %d: not ROLE:WORKER=LIFE: %q", n, word)
+		}
+		w := serving.Worker{Name: name, UID: "uid-" + name, Role: serving.Role(role), Life: strings.TrimPrefix(life, "-")}
+		if _, known := g.Peers[w.Role]; known {
+			g.Peers[w.Role] = append(g.Peers[w.Role], w)
+		}
+		if here {
+			w.GPUs, w.Lease = uuids(gpus), 30*time.Second
+			g.Here = append(g.Here, w)
+		}
+	}
+	return Groups{Groups: []serving.Group{g}}
+}
+
+// stale prints who may serve from a worker that is gone, and who keeps KV cache for one.
+func (s *stage) stale() {
+	for _, w := range s.judge.Stale() {
+		fmt.Fprintf(&s.out, "+%-8v %s left by %s at +%v\n", s.now.Sub(s.start), w.Name, w.Lost, w.Since.Sub(s.start))
+	}
+	for _, w := range s.judge.Stranded(s.now) {
+		fmt.Fprintf(&s.out, "+%-8v %s keeps %.2f of its cache, of %.2f GPUs, until +%v\n", s.now.Sub(s.start), w.Name, w.Share, w.GPUs, w.Until.Sub(s.start))
+	}
+}

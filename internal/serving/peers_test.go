@@ -1,0 +1,113 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpuhealthd/gpuhealthd/serving"
+)
+
+// follow begins to follow the groups; await returns when they are told so.
+func (b *bench) follow() (await func(want string)) {
+	ctx, stop := context.WithCancel(context.Background())
+	out, done := make(chan []serving.Group, 1000), make(chan error, 1)
+	go func() { done <- b.serving.Follow(ctx, func(groups []serving.Group) { out <- groups }) }()
+	b.t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			b.t.Error(err)
+		}
+	})
+	return func(want string) {
+		b.t.Helper()
+		last := "nothing"
+		for limit := time.After(30 * time.Second); ; {
+			select {
+			case groups := <-out:
+				if last = strings.ReplaceAll(toldGroups(groups), b.name+"/", ""); last == want {
+					return
+				}
+			case <-limit:
+				b.t.Fatalf("told last:\n%s\nwant:\n%s", last, want)
+			}
+		}
+	}
+}
+
+// toldGroups is what groups say, one line each.
+func toldGroups(groups []serving.Group) string {
+	var lines []string
+	for _, g := range groups {
+		line := g.Name + ":"
+		for _, w := range g.Here {
+			line += fmt.Sprintf(" %s on %v,", w.Name, w.GPUs)
+		}
+		for _, role := range []serving.Role{serving.Prefill, serving.Decode} {
+			if peers, known := g.Peers[role]; known {
+				line += " " + string(role)
+				for _, w := range peers {
+					line += fmt.Sprintf(" %s(%s)", w.Name, w.Life)
+				}
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// of puts a pod into a group, in a role.
+func of(group, role string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Labels = map[string]string{"llm-d.ai/role": role, "llm-d.ai/model": group}
+	}
+}
+
+// far puts a pod onto another node.
+func far(pod *corev1.Pod) { pod.Spec.NodeName = "far-away" }
+
+// TestFollow: a node hears of the prefill workers of its decode workers' groups, and of
+// nobody else.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.start()
+	await := b.follow()
+	await("")
+	prefill := b.pod("p-0", nil, of("m", "prefill"), far)
+	b.pod("p-else", nil, of("n", "prefill"), far)
+	b.pod("d-far", nil, of("m", "decode"), far)
+	decode := b.pod("d-0", nil, of("m", "decode"))
+	b.kubelet.Give(b.name, "d-0", resource, "GPU-0")
+	await("m: d-0 on [GPU-0], prefill p-0(engine:0:p-0)")
+	if namespace, selector, found := b.serving.Peers(string(decode.UID)); !found || namespace != b.name || selector != "llm-d.ai/model in (m),llm-d.ai/role in (decode)" {
+		t.Errorf("it takes turns with %q in %q, %t", selector, namespace, found)
+	}
+	if _, _, found := b.serving.Peers(string(prefill.UID)); found {
+		t.Error("a pod of another node takes turns here")
+	}
+
+	prefill.Status.ContainerStatuses = []corev1.ContainerStatus{container("engine", "containerd://anew", 1, true)}
+	b.status(prefill)
+	await("m: d-0 on [GPU-0], prefill p-0(engine:1:anew)")
+	now := int64(0)
+	gone := func(name string) {
+		t.Helper()
+		if err := b.admin.CoreV1().Pods(b.name).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone("p-0")
+	await("m: d-0 on [GPU-0], prefill")
+	b.pod("p-1", nil, of("m", "prefill"))
+	b.kubelet.Give(b.name, "p-1", resource, "GPU-1")
+	await("m: d-0 on [GPU-0], p-1 on [GPU-1], prefill p-1(engine:0:p-1) decode d-0(engine:0:d-0) d-far(engine:0:d-far)")
+	gone("d-0")
+	gone("p-1")
+	await("")
+}
