@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
@@ -50,8 +51,7 @@ func (j *Judge) Domain() string { return j.shape().Domain }
 
 // ofRack says whether a fault may be that of another node of the domain.
 func (e *episode) ofRack() bool {
-	link5 := isLink5(e.Class) && e.Link5 != nil && !e.Link5.BitErrors
-	return (link5 || e.Class == LinksDown || e.Class == FabricUnhealthy) && e.Confirmed
+	return (isLink5(e.Class) && e.Link5.speaks() || e.Class == LinksDown || e.Class == FabricUnhealthy) && e.Confirmed
 }
 
 // Summary is what the node tells its domain of its own links.
@@ -60,12 +60,12 @@ func (j *Judge) Summary() nvlink.Summary {
 	if !j.shape().MultiNode() {
 		return s
 	}
-	f := j.together()
+	f := j.failure(slices.Concat(j.flurries()...))
 	echoes := map[xidparse.PCI]bool{}
 	for _, e := range j.ordered() {
 		switch {
 		case e.Link5 == nil || !e.ofRack() || e.Faded || !e.Cured.IsZero():
-		case e.Link5.Action >= Reset && !e.Link5.Peer && e.Root == nil:
+		case e.claims():
 			s.Roots = append(s.Roots, j.uuidOr(e.PCI))
 		default:
 			echoes[e.PCI] = true
@@ -138,8 +138,10 @@ func (j *Judge) Due() (next time.Time) {
 // blame remembers who has claimed the fault: when that is repaired, nobody claims
 // it any more.
 func (j *Judge) blame() {
-	if r := j.now.errors; r.Victim && r.Sure && r.Root != "" {
-		j.root = r.Root
+	for _, e := range j.ordered() {
+		if r := j.now.reaches[e.key()]; r.Victim && r.Sure && r.Root != "" {
+			j.root = r.Root
+		}
 	}
 }
 
@@ -147,7 +149,10 @@ func (j *Judge) blame() {
 // itself; a victim waits for the guilty one's repair, whatever its own driver asks
 // for; for a switch, which is everybody's, nobody acts.
 func (j *Judge) refineRack(e *episode, v *Verdict) []string {
-	r := j.now.errors
+	r := j.now.reaches[e.key()]
+	if e.Class == RecoveryAction {
+		r = j.now.latest
+	}
 	switch {
 	case e.Class == RecoveryAction && r.Victim && j.inRack():
 		return append([]string{r.Why}, j.refineVictim(v, r)...)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
-	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // nvlinks judges what a poll says of the NVLinks, the node as a whole: what a GPU
@@ -202,23 +201,4 @@ func (j *Judge) shape() nvlink.Topology {
 		return *t
 	}
 	return nvlink.Topology{}
-}
-
-// together gathers all NVLink 5 errors that stand for themselves: on several GPUs
-// of one baseboard they are the baseboard's.
-func (j *Judge) together() nvlink.Failure {
-	f := j.broken()
-	for _, o := range j.open {
-		if o.Link5 == nil || o.Root != nil || o.PCI == (xidparse.PCI{}) {
-			continue
-		}
-		code, _ := o.Class.Code()
-		for link := range o.Links {
-			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(o.PCI), XID: code, Link: link, Root: o.Link5.Action >= Reset, Peer: o.Link5.Peer})
-		}
-		if len(o.Links) == 0 {
-			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(o.PCI), XID: code, Link: -1, Peer: o.Link5.Peer})
-		}
-	}
-	return f
 }

@@ -39,8 +39,9 @@ type present struct {
 	known, node []Device
 	// victims are the GPUs that only echo, by their root.
 	victims map[key][]Device
-	// errors is how far the NVLink 5 errors reach.
-	errors nvlink.Reach
+	// reaches is how far each NVLink 5 error reaches, latest how far the newest does.
+	reaches map[key]nvlink.Reach
+	latest  nvlink.Reach
 }
 
 // gather makes the present anew.
@@ -49,7 +50,7 @@ func (j *Judge) gather() {
 	if j.now.node = j.now.known; j.cfg.Topology != nil {
 		j.now.node = j.all(j.cfg.Topology.Node(j.heardOf()))
 	}
-	j.now.errors = j.together().Judge(j.shape(), j.domain)
+	j.now.reaches, j.now.latest = j.reaches()
 	for _, e := range j.open {
 		root := j.rootOf(e)
 		if root != nil && e.PCI != root.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {

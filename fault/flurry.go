@@ -1,0 +1,86 @@
+package fault
+
+import (
+	"slices"
+
+	"github.com/gpuhealthd/gpuhealthd/nvlink"
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
+)
+
+// flurries gathers the NVLink 5 errors that speak of a link's failure, those together
+// that began within EchoWindow of one before: what came days apart has nothing to do
+// with each other.
+func (j *Judge) flurries() (all [][]*episode) {
+	var es []*episode
+	for _, e := range j.open {
+		if e.Link5.speaks() && e.PCI != (xidparse.PCI{}) && (e.Root == nil || e.Link5.Peer) {
+			es = append(es, e)
+		}
+	}
+	slices.SortFunc(es, func(a, b *episode) int { return a.Begun.Compare(b.Begun) })
+	for n, e := range es {
+		if n == 0 || e.Begun.Sub(es[n-1].Begun) > EchoWindow {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], e)
+	}
+	return all
+}
+
+// failure is what is wrong with the node's links by their state and by some errors.
+func (j *Judge) failure(errors []*episode) nvlink.Failure {
+	f := j.broken()
+	for _, e := range errors {
+		code, _ := e.Class.Code()
+		for link := range e.Links {
+			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(e.PCI), XID: code, Link: link, Root: e.Link5.Action >= Reset, Peer: e.Link5.Peer})
+		}
+		if len(e.Links) == 0 {
+			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(e.PCI), XID: code, Link: -1, Peer: e.Link5.Peer})
+		}
+	}
+	return f
+}
+
+// reaches says of each NVLink 5 error how far it reaches, with what came beside it, and
+// of the newest for what has no such error of its own.
+func (j *Judge) reaches() (of map[key]nvlink.Reach, latest nvlink.Reach) {
+	of = map[key]nvlink.Reach{}
+	flurries := j.flurries()
+	guilty := j.guilty(flurries)
+	for _, es := range flurries {
+		latest = j.failure(es).Judge(j.shape(), j.domain)
+		for _, e := range es {
+			of[e.key()] = besides(e, latest, guilty)
+		}
+	}
+	return of, latest
+}
+
+// guilty names the first GPU of this node that is to blame by its own error, as long
+// as that is not cured; empty for none.
+func (j *Judge) guilty(flurries [][]*episode) string {
+	for _, es := range flurries {
+		for _, e := range es {
+			if e.claims() {
+				return j.named(e.PCI).String()
+			}
+		}
+	}
+	return ""
+}
+
+// claims says whether an error is its own GPU's, and not over.
+func (e *episode) claims() bool {
+	return e.Root == nil && e.Link5.Action >= Reset && !e.Link5.Peer && e.Cured.IsZero()
+}
+
+// besides lets an error that stands beside a guilty GPU of the same node be that one's:
+// it blames the far end, or only saw it fail, and no neighbour claims it.
+func besides(e *episode, r nvlink.Reach, guilty string) nvlink.Reach {
+	own := r.Extent <= nvlink.ExtentGPU && (!r.Victim || !r.Sure)
+	if guilty == "" || !own || e.Link5.Action >= Reset && !e.Link5.Peer {
+		return r
+	}
+	return nvlink.Reach{Extent: nvlink.ExtentGPU, Victim: true, Sure: true, Root: guilty, Why: "the root is " + guilty + ", of this node"}
+}
