@@ -82,5 +82,5 @@ func besides(e *episode, r nvlink.Reach, guilty string) nvlink.Reach {
 	if guilty == "" || !own || e.Link5.Action >= Reset && !e.Link5.Peer {
 		return r
 	}
-	return nvlink.Reach{Extent: nvlink.ExtentGPU, Victim: true, Sure: true, Root: guilty, Why: "the root is " + guilty + ", of this node"}
+	return victimOf(guilty)
 }

@@ -30,10 +30,13 @@ func (l *link5) outranks(o *link5) bool {
 	return o == nil || l.Action > o.Action || l.Action == o.Action && o.Peer && !l.Peer
 }
 
+// The codes of NVLink 5's errors.
+const firstLink5, lastLink5 = 144, 150
+
 // isLink5 says whether a class is one of NVLink 5's.
 func isLink5(c Class) bool {
 	code, ok := c.Code()
-	return ok && code >= 144 && code <= 150
+	return ok && code >= firstLink5 && code <= lastLink5
 }
 
 // readLink5 decodes one line. What the table does not have follows the severity

@@ -96,7 +96,7 @@ const fadesAfter = 10 * time.Minute
 // again begins another window for what was quiet: it is another incident.
 func (j *Judge) again(now time.Time, e *episode) {
 	if e.Count > 0 && isLink5(e.Class) && now.Sub(e.Last) > EchoWindow && !e.said.Acts() {
-		e.Begun, e.Weighed, e.Faded, j.root = now, false, false, ""
+		e.Begun, e.Weighed, e.Faded, j.root = now, false, false, blamed{}
 	}
 }
 
@@ -111,17 +111,20 @@ func (j *Judge) window(e *episode) time.Duration {
 	return 0
 }
 
-// weigh ends the windows that are over, and forgets what the domain said once
-// nothing is open that it could judge.
+// weigh ends the windows that are over, and forgets what the domain said, and who was
+// to blame, once nothing is open that this could judge.
 func (j *Judge) weigh(now time.Time) {
-	racked := false
+	racked, asked := false, false
 	for _, e := range j.open {
 		e.Weighed = e.Weighed || now.Sub(e.Begun) >= j.window(e)
 		e.Faded = e.Link5 != nil && e.Link5.Action < Reset && !e.Asked && now.Sub(e.Last) > fadesAfter
-		racked = racked || e.ofRack()
+		racked, asked = racked || e.ofRack(), asked || e.Class == RecoveryAction
 	}
 	if !racked {
-		j.domain, j.root = nil, ""
+		j.domain = nil
+	}
+	if !racked && !asked {
+		j.root = blamed{}
 	}
 }
 
@@ -135,27 +138,13 @@ func (j *Judge) Due() (next time.Time) {
 	return next
 }
 
-// blame remembers who has claimed the fault: when that is repaired, nobody claims
-// it any more.
-func (j *Judge) blame() {
-	for _, e := range j.ordered() {
-		if r := j.now.reaches[e.key()]; r.Victim && r.Sure && r.Root != "" {
-			j.root = r.Root
-		}
-	}
-}
-
 // refineRack lets the domain speak about a fault of links. A guilty tray acts by
 // itself; a victim waits for the guilty one's repair, whatever its own driver asks
 // for; for a switch, which is everybody's, nobody acts.
 func (j *Judge) refineRack(e *episode, v *Verdict) []string {
-	r := j.now.reaches[e.key()]
-	if e.Class == RecoveryAction {
-		r = j.now.latest
-	}
 	switch {
-	case e.Class == RecoveryAction && r.Victim && j.inRack():
-		return append([]string{r.Why}, j.refineVictim(v, r)...)
+	case e.Class == RecoveryAction:
+		return j.refineAsked(e, v)
 	case !j.shape().MultiNode() || !e.ofRack() || e.Class == FabricUnhealthy:
 		return nil
 	case !e.Weighed && v.Action > Record:
@@ -165,6 +154,7 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 	case e.Class == LinksDown:
 		return nil // reachDown has said it
 	}
+	r := j.now.reaches[e.key()]
 	switch {
 	case r.Extent == nvlink.ExtentDomain:
 		if v.Radius = Domain; v.Action > Record && !j.cfg.SwitchActs {
@@ -177,7 +167,7 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 	case r.Victim && !r.Sure && !e.Weighed && j.inRack():
 		return nil // nobody has been heard yet
 	case r.Victim:
-		return append([]string{r.Why}, j.refineVictim(v, r)...)
+		return append([]string{r.Why}, j.refineVictim(e, v, r)...)
 	case e.Link5.Action < Reset:
 		return nil
 	case v.Action >= Cordon && !r.Sure:
@@ -187,22 +177,6 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 		v.Radius = max(v.Radius, extents[r.Extent])
 	}
 	return []string{r.Why}
-}
-
-// refineVictim lets a victim's repair wait for its root's. Where nobody can be
-// heard the driver's word stands.
-func (j *Judge) refineVictim(v *Verdict, r nvlink.Reach) []string {
-	switch {
-	case v.Action <= Hold || j.cfg.Correlate <= 0:
-		return nil
-	case !r.Sure && j.root != "":
-		return []string{"that of " + j.root + " is over, and this one is still asked for"}
-	}
-	v.hold()
-	if r.Root == "" {
-		return []string{"nothing is repaired here for it"}
-	}
-	return []string{"the repair here waits for the one there"}
 }
 
 // hold leaves the node as it is, for others or for a person.
