@@ -163,6 +163,7 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 		if v.Action == Record {
 			v.Action = Hold
 		}
+		v.Elsewhere = v.Action == Hold
 		return []string{r.Why}
 	case r.Victim && !r.Sure && !e.Weighed && j.inRack():
 		return nil // nobody has been heard yet

@@ -172,6 +172,7 @@ func refineState(e *episode, v *Verdict) []string {
 	v.Radius = max(v.Radius, e.Reach)
 	if e.Held {
 		v.Action, v.Later, v.Drain, v.Diag = Hold, None, DrainNever, 0
+		v.Elsewhere = e.Reach == Domain
 	}
 	return e.Detail
 }

@@ -76,6 +76,7 @@ func (j *Judge) refineAsked(e *episode, v *Verdict) []string {
 // refineVictim lets a victim's repair wait for its root's. Where nobody can be heard,
 // and nobody of the node itself is to blame, the driver's word stands.
 func (j *Judge) refineVictim(e *episode, v *Verdict, r nvlink.Reach) []string {
+	v.Elsewhere = r.Sure
 	switch {
 	case v.Action <= Hold || j.cfg.Correlate <= 0 && !r.Sure:
 		return nil

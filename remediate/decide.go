@@ -10,6 +10,7 @@ func (p *Plan) decide(now time.Time) {
 	p.observe(now)
 	p.relent(now)
 	p.retry(now)
+	p.yield(now)
 	p.askAnew(now)
 	defer p.noteHolds(now)
 	defer p.fence(now)

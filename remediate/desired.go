@@ -60,6 +60,9 @@ func (p *Plan) holding() bool {
 	return slices.ContainsFunc(p.state.Open, (*Incident).holds)
 }
 
+// out says whether the node as a whole is out of service, or shall be.
+func (p *Plan) out() bool { return p.holding() && !p.state.Fencing.Lifted }
+
 func note(i *Incident) *Note {
 	v := i.Verdict
 	n := &Note{ID: v.ID, Opened: v.Opened.UTC(), Fault: string(v.Class), GPUs: []string{},

@@ -267,7 +267,9 @@ func (p *Plan) act(now time.Time, i *Incident) {
 	if i.Released {
 		return
 	}
-	switch {
+	switch s := i.step(StepCordon); {
+	case !v.Acts() && s != nil && s.Status == Guarded:
+		i.mark(now, StepCordon, Withdrawn)
 	case !v.Acts() || p.mode(i) == Observe:
 	case p.admits(now, i):
 		p.claimFor(now, i)
@@ -280,9 +282,10 @@ func (p *Plan) act(now time.Time, i *Incident) {
 	p.ask(now, i)
 }
 
-// claimFor claims the node for an incident.
+// claimFor claims the node for an incident. That is a deed where the node still serves:
+// its cordon is one, however many claim it.
 func (p *Plan) claimFor(now time.Time, i *Incident) {
-	if !i.Claimed {
+	if !p.out() {
 		p.acted(now, StepCordon)
 	}
 	i.Claimed = true

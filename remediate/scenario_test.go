@@ -19,7 +19,7 @@ import (
 // line is a time since the start, a word and its text:
 //
 //	+0s polled ADDRESS…                the driver has answered for these GPUs
-//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [closed] [app] [pods=NAME@UID,…]
+//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [elsewhere] [closed] [app] [pods=NAME@UID,…]
 //	+1s together ADDRESS…              GPUs that can only be reset as one
 //	+1s blind WHY                      the driver cannot be asked any more
 //	+1s unproved [REPLICA]             a replica has not proved that it serves; or all have
@@ -209,6 +209,8 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 			v.Workloads = pods(value)
 		case "root":
 			v.Root = value
+		case "elsewhere":
+			v.Elsewhere = true
 		case "radius":
 			err = v.Radius.UnmarshalText([]byte(value))
 		case "drain":
