@@ -64,8 +64,9 @@ type episode struct {
 	Begun   time.Time `json:",omitzero"`
 	Weighed bool      `json:",omitempty"`
 	Faded   bool      `json:",omitempty"`
-	// Anew says that a fabric manager runs again, under GPUs that went on without.
-	Anew bool `json:",omitempty"`
+	// Unreset are the GPUs that went on without the fabric manager, which runs again,
+	// and were not reset since; sorted.
+	Unreset []xidparse.PCI `json:",omitempty"`
 	// Severity is the worst that a switch has said of its error.
 	Severity xidparse.Severity
 	// Suspicion says why programs' faults point to the GPU, empty when they do

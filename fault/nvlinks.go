@@ -21,7 +21,7 @@ func (j *Judge) nvlinks(now time.Time, inv Inventory) {
 	common := commonLinks(told)
 	for _, g := range told {
 		if d := j.device(g.PCI); d.Links.read(now, g.NVLink, common) {
-			j.wasReset(now)
+			j.wasReset(now, g.PCI)
 		}
 	}
 	j.report()

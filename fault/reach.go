@@ -18,6 +18,9 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	if e.PCI == (xidparse.PCI{}) || e.Class.IsSXid() {
 		v.GPUs, v.Affected = []Device{}, []Device{}
 	}
+	for _, pci := range e.Unreset {
+		v.GPUs = append(v.GPUs, j.named(pci))
+	}
 	switch {
 	case v.Radius >= Node:
 		v.Affected = j.now.node

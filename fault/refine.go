@@ -93,6 +93,8 @@ func (e *episode) title() string {
 		return "page retirement failed, as before Ampere"
 	case e.Class == RemapFailed && e.retires():
 		return "too many pages are retired, as before Ampere"
+	case e.Class == FabricManagerDead && (len(e.Unreset) > 0 || !e.Cured.IsZero() || e.Rebooted):
+		return "the fabric manager did not run"
 	case e.Link5 != nil && e.Link5.BitErrors:
 		return "NVLink 5: a link sees bit errors"
 	}

@@ -92,7 +92,7 @@ func (f Failure) manager(t Topology) (Reach, bool) {
 	case f.NoManager:
 		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager does not run"}, true
 	case f.NewManager:
-		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager was started anew under running GPUs: NVLS is broken until they are reset"}, true
+		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager was started anew under GPUs that went on without it: multicast (NVLS) is broken until each of them was reset"}, true
 	}
 	return Reach{}, false
 }
