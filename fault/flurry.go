@@ -7,13 +7,12 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
-// flurries gathers the NVLink 5 errors that speak of a link's failure, those together
-// that began within EchoWindow of one before: what came days apart has nothing to do
-// with each other.
-func (j *Judge) flurries() (all [][]*episode) {
+// flurries gathers the link errors of a kind, those together that began within
+// EchoWindow of one before: what came days apart has nothing to do with each other.
+func (j *Judge) flurries(kind func(*episode) bool) (all [][]*episode) {
 	var es []*episode
 	for _, e := range j.open {
-		if e.Link5.speaks() && e.PCI != (xidparse.PCI{}) && (e.Root == nil || e.Link5.Peer) {
+		if e.PCI != (xidparse.PCI{}) && kind(e) {
 			es = append(es, e)
 		}
 	}
@@ -27,26 +26,44 @@ func (j *Judge) flurries() (all [][]*episode) {
 	return all
 }
 
+// toldByLink5 says whether an NVLink 5 error is of a link's failure, and no echo. One
+// that blames the far end may be an echo, and speaks for its link all the same.
+func (e *episode) toldByLink5() bool { return e.Link5.speaks() && (e.Root == nil || e.Link5.Peer) }
+
+// toldBy74 says whether an XID 74 stands for itself and acts.
+func (e *episode) toldBy74() bool {
+	return e.Class == XID74 && e.Root == nil && e.Triage != nil && e.Triage.Acts()
+}
+
 // failure is what is wrong with the node's links by their state and by some errors.
 func (j *Judge) failure(errors []*episode) nvlink.Failure {
 	f := j.broken()
 	for _, e := range errors {
 		code, _ := e.Class.Code()
+		one := nvlink.LinkError{GPU: nvlink.Address(e.PCI), XID: code, Link: -1, Root: e.Link5 == nil || e.Link5.Action >= Reset, Peer: e.Link5 != nil && e.Link5.Peer}
 		for link := range e.Links {
-			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(e.PCI), XID: code, Link: link, Root: e.Link5.Action >= Reset, Peer: e.Link5.Peer})
+			one.Link = link
+			f.Errors = append(f.Errors, one)
 		}
 		if len(e.Links) == 0 {
-			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(e.PCI), XID: code, Link: -1, Peer: e.Link5.Peer})
+			f.Errors = append(f.Errors, one)
 		}
 	}
 	return f
 }
 
-// reaches says of each NVLink 5 error how far it reaches, with what came beside it, and
-// of the newest for what has no such error of its own.
+// reaches says of each link error how far it reaches, with what came beside it, and of
+// the newest of NVLink 5 for what has no such error of its own.
 func (j *Judge) reaches() (of map[key]nvlink.Reach, latest nvlink.Reach) {
 	of = map[key]nvlink.Reach{}
-	flurries := j.flurries()
+	for _, es := range j.flurries((*episode).toldBy74) {
+		if r, ok := j.failure(es).Board(j.shape()); ok {
+			for _, e := range es {
+				of[e.key()] = r
+			}
+		}
+	}
+	flurries := j.flurries((*episode).toldByLink5)
 	guilty := j.guilty(flurries)
 	for _, es := range flurries {
 		latest = j.failure(es).Judge(j.shape(), j.domain)

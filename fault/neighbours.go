@@ -60,7 +60,7 @@ func (j *Judge) Summary() nvlink.Summary {
 	if !j.shape().MultiNode() {
 		return s
 	}
-	f := j.failure(slices.Concat(j.flurries()...))
+	f := j.failure(slices.Concat(j.flurries((*episode).toldByLink5)...))
 	echoes := map[xidparse.PCI]bool{}
 	for _, e := range j.ordered() {
 		switch {

@@ -42,7 +42,8 @@ type present struct {
 	known, node []Device
 	// victims are the GPUs that only echo, by their root.
 	victims map[key][]Device
-	// reaches is how far each NVLink 5 error reaches, latest how far the newest does.
+	// reaches is how far each link error reaches, latest how far the newest of NVLink 5
+	// does.
 	reaches map[key]nvlink.Reach
 	latest  nvlink.Reach
 }

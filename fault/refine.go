@@ -199,15 +199,20 @@ func (j *Judge) refineLink(e *episode, v *Verdict) []string {
 		return nil
 	}
 	t := e.Triage
-	switch t.Result {
-	case nvlink.Ignore, nvlink.Sympathetic, nvlink.Repeat:
+	board, shared := j.now.reaches[e.key()]
+	switch {
+	case !t.Acts():
 		v.Action, v.Drain, v.Diag = Record, DrainNever, 0
-	case nvlink.FabricReset:
+	case t.Result == nvlink.FabricReset || shared:
 		v.Radius = Baseboard
-	case nvlink.Hardware:
+	}
+	if t.Result == nvlink.Hardware {
 		v.Drain = DrainNow
 	}
 	why := []string{t.Reason}
+	if shared {
+		why = append(why, board.Why)
+	}
 	if v.Action == Reset && e.Repeat && j.sameLink(e) {
 		v.Action = Replace
 		why = append(why, "the same link again")

@@ -106,6 +106,9 @@ func (f Failure) errors(t Topology, heard []Summary) (Reach, bool) {
 	if r, ok := f.switched(t, heard); ok {
 		return r, true
 	}
+	if r, ok := f.Board(t); ok {
+		return r, true
+	}
 	all := f.reporters(func(LinkError) bool { return true })
 	roots := f.reporters(func(e LinkError) bool { return e.Root && !e.Peer })
 	down := f.reporters(func(e LinkError) bool { return e.Root && !e.Peer && e.XID == 149 })
@@ -143,6 +146,22 @@ func farEnd(t Topology, heard []Summary) Reach {
 		return Reach{Extent: ExtentBaseboard, Sure: true, Why: blamed + ": an NVSwitch of the baseboard, or the GPU behind it"}
 	}
 	return echoed(t, heard, blamed)
+}
+
+// Board finds the switch of the node's own behind errors that ask for a reset: the same
+// link has them on every GPU of a baseboard.
+func (f Failure) Board(t Topology) (Reach, bool) {
+	if t.MultiNode() {
+		return Reach{}, false
+	}
+	for link := range MaxLinks {
+		gpus := f.reporters(func(e LinkError) bool { return e.Root && e.Link == link })
+		if t.fills(gpus) {
+			return Reach{Extent: ExtentBaseboard, GPUs: gpus, Sure: true,
+				Why: fmt.Sprintf("link %d has errors on every GPU: most likely a switch of the baseboard", link)}, true
+		}
+	}
+	return Reach{}, false
 }
 
 // down judges the links that are down.

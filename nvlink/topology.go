@@ -80,6 +80,17 @@ func (t Topology) Baseboard(gpu Address, heard []Address) []Address {
 	return nil
 }
 
+// fills says whether GPUs are all of a baseboard, as far as it is known how many that
+// has.
+func (t Topology) fills(gpus []Address) bool {
+	if t.OneBaseboard {
+		return t.count() > 1 && len(gpus) >= t.count()
+	}
+	return slices.ContainsFunc(t.Baseboards, func(board []Address) bool {
+		return len(board) > 1 && !slices.ContainsFunc(board, func(a Address) bool { return !slices.Contains(gpus, a) })
+	})
+}
+
 // Switched gives the GPUs that some NVSwitch of the node may carry, sorted, and
 // is false where the node has none. Which switch carries which is not known.
 func (t Topology) Switched(heard []Address) ([]Address, bool) {
