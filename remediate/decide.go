@@ -12,6 +12,7 @@ func (p *Plan) decide(now time.Time) {
 	p.retry(now)
 	p.yield(now)
 	p.askAnew(now)
+	p.domain(now)
 	defer p.noteHolds(now)
 	defer p.fence(now)
 	if !p.policy.Repairs() {

@@ -125,6 +125,8 @@ type state struct {
 	Leave   *Leave      `json:"leave,omitempty"`
 	Acts    []guard.Act `json:"acts,omitempty"`
 	Fencing fencing     `json:"fencing,omitzero"`
+	// DomainFault is that of the whole NVLink domain, nil for none.
+	DomainFault *domainFault `json:"domainFault,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -254,7 +256,6 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		if before.ID != "" && before.Action != v.Action {
 			p.tell(now, v, "Warning", "VerdictChanged", told(v))
 		}
-		p.domain(now, before, v)
 	}
 	p.share(now)
 	p.decide(now)
