@@ -59,6 +59,8 @@ type episode struct {
 	Detail []string `json:",omitempty"`
 	Reach  Radius   `json:",omitempty"`
 	Held   bool     `json:",omitempty"`
+	// Watched says that links and fabric are in order again, and have to stay so.
+	Watched bool `json:",omitempty"`
 	// Begun is when its window began, in which others say what they see of it;
 	// Weighed says that this is over. Faded: it only echoed, and has been quiet.
 	Begun   time.Time `json:",omitzero"`

@@ -1,6 +1,8 @@
 package fault
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
@@ -122,10 +124,13 @@ func (j *Judge) fabricState(now time.Time, g GPUState) {
 	}
 	bad := standing == nvlink.StandingPending || standing == nvlink.StandingBad
 	if !l.fabric.Read(now, !bad) {
+		if e := j.open[key{pci: g.PCI, class: FabricUnhealthy}]; e != nil {
+			e.Watched, e.Detail = !bad, []string{cmp.Or(why, stateGood)}
+		}
 		return
 	}
 	e := j.shown(now, g.PCI, FabricUnhealthy)
-	e.Detail = []string{why}
+	e.Watched, e.Detail = false, []string{why}
 	switch {
 	case standing != nvlink.StandingPending:
 		e.Held = false
@@ -160,16 +165,25 @@ func (j *Judge) awaited(g GPUState) bool {
 func (j *Judge) reachDown() {
 	reach := j.broken().Judge(j.shape(), j.domain)
 	for k, e := range j.open {
-		if d := j.devices[k.pci]; k.class == LinksDown && d != nil && len(d.Links.down) > 0 {
+		d := j.devices[k.pci]
+		if k.class != LinksDown || d == nil || d.Links.last == nil {
+			continue
+		}
+		if e.Watched = len(d.Links.down) == 0; e.Watched {
+			e.Detail = []string{stateGood}
+		} else {
 			e.Detail = []string{downText(d.Links.down) + " down", reach.Why}
 			e.Reach, e.Held = extents[reach.Extent], !reach.Sure || reach.Extent == nvlink.ExtentDomain && !j.cfg.SwitchActs
 		}
 	}
 }
 
+// stateGood says that links or fabric are in order again.
+var stateGood = fmt.Sprintf("all is up again, and watched until it has been for %v", steadyFor)
+
 // refineState adds what the state of links and fabric says to a verdict.
 func refineState(e *episode, v *Verdict) []string {
-	v.Radius = max(v.Radius, e.Reach)
+	v.Radius, v.Watched = max(v.Radius, e.Reach), e.Watched
 	if e.Held {
 		v.Action, v.Later, v.Drain, v.Diag = Hold, None, DrainNever, 0
 		v.Elsewhere = e.Reach == Domain

@@ -95,6 +95,10 @@ func (e *episode) title() string {
 		return "too many pages are retired, as before Ampere"
 	case e.Class == FabricManagerDead && (len(e.Unreset) > 0 || !e.Cured.IsZero() || e.Rebooted):
 		return "the fabric manager did not run"
+	case e.Class == LinksDown && e.Watched:
+		return "NVLinks were down"
+	case e.Class == FabricUnhealthy && e.Watched:
+		return "the GPU was not in order in its NVLink fabric"
 	case e.Link5 != nil && e.Link5.BitErrors:
 		return "NVLink 5: a link sees bit errors"
 	}

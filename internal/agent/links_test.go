@@ -72,7 +72,9 @@ func TestNVLinkCondition(t *testing.T) {
 		if !s.world.cordoned() {
 			t.Error("not cordoned")
 		}
-		slowPolls(14, fine)
+		slowPolls(1, fine)
+		said("up again, and watched", "Unknown", "LinksSettling")
+		slowPolls(13, fine)
 		said("up again", "True", "LinksUp")
 		s.stop()
 	})
