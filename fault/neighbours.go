@@ -76,7 +76,8 @@ func (j *Judge) Summary() nvlink.Summary {
 		if len(d.Links.down) > 0 { // at once: neighbours that judge later have to know
 			f.Down[nvlink.Address(pci)] = d.Links.down
 		}
-		s.Training = s.Training || d.Links.fabric.Reads > 0 || d.Links.state.Reads > 0 && j.open[key{pci: pci, class: LinksDown}] == nil
+		outlasted := len(d.Links.down) > 0 && j.open[key{pci: pci, class: LinksDown}] != nil
+		s.Training = s.Training || (d.Links.fabric.Reads > 0 || d.Links.state.Reads > 0) && !outlasted
 	}
 	s.Down, s.AllDown = f.Brief()
 	return s

@@ -100,10 +100,10 @@ func (j *Judge) linkState(now time.Time, g GPUState) {
 	if l.state.Read(now, len(l.down) == 0) {
 		j.shown(now, g.PCI, LinksDown)
 	}
-	if warned := l.follow(now, j.cfg.Links); len(warned) > 0 {
+	if warned, exact := l.follow(now, j.cfg.Links); len(warned) > 0 {
 		e := j.shown(now, g.PCI, NVLinkDegrading)
-		e.Detail = []string{linkNumbers(warned)}
-		e.Evidence = warned[:min(len(warned), evidenceLines)]
+		e.Detail = firstOf(warned)
+		e.Evidence = exact[:min(len(exact), evidenceLines)]
 	}
 }
 

@@ -185,7 +185,11 @@ func (f Failure) down(t Topology, heard []Summary) Reach {
 	case len(gpus) == 1 && len(f.Down[gpus[0]]) == 1:
 		return Reach{Extent: ExtentLink, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "one link is down: its GPU or the far end"}
 	}
-	return Reach{Extent: ExtentGPU, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "links of the GPU are down"}
+	why := "links of the GPU are down"
+	if len(gpus) > 1 {
+		why = fmt.Sprintf("links of %d GPUs are down, and not the same of all", len(gpus))
+	}
+	return Reach{Extent: ExtentGPU, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: why}
 }
 
 // shared gives the link numbers that are down on each of the GPUs.
