@@ -64,27 +64,27 @@ func (j *Judge) reaches() (of map[key]nvlink.Reach, latest nvlink.Reach) {
 		}
 	}
 	flurries := j.flurries((*episode).toldByLink5)
-	guilty := j.guilty(flurries)
+	root := guilty(flurries)
 	for _, es := range flurries {
 		latest = j.failure(es).Judge(j.shape(), j.domain)
 		for _, e := range es {
-			of[e.key()] = besides(e, latest, guilty)
+			of[e.key()] = j.besides(e, latest, root)
 		}
 	}
 	return of, latest
 }
 
-// guilty names the first GPU of this node that is to blame by its own error, as long
-// as that is not cured; empty for none.
-func (j *Judge) guilty(flurries [][]*episode) string {
+// guilty gives the oldest error for which a GPU of this node is to blame itself, as long
+// as that is not cured; nil for none.
+func guilty(flurries [][]*episode) *episode {
 	for _, es := range flurries {
 		for _, e := range es {
 			if e.claims() {
-				return j.named(e.PCI).String()
+				return e
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // claims says whether an error is its own GPU's, and not over.
@@ -92,12 +92,12 @@ func (e *episode) claims() bool {
 	return e.Root == nil && e.Link5.Action >= Reset && !e.Link5.Peer && e.Cured.IsZero()
 }
 
-// besides lets an error that stands beside a guilty GPU of the same node be that one's:
-// it blames the far end, or only saw it fail, and no neighbour claims it.
-func besides(e *episode, r nvlink.Reach, guilty string) nvlink.Reach {
+// besides lets an error that came beside a guilty GPU of the same node, or after it, be
+// that one's: it blames the far end, or only saw it fail, and no neighbour claims it.
+func (j *Judge) besides(e *episode, r nvlink.Reach, guilty *episode) nvlink.Reach {
 	own := r.Extent <= nvlink.ExtentGPU && (!r.Victim || !r.Sure)
-	if guilty == "" || !own || e.Link5.Action >= Reset && !e.Link5.Peer {
+	if guilty == nil || guilty.Begun.Sub(e.Begun) > EchoWindow || !own || e.Link5.Action >= Reset && !e.Link5.Peer {
 		return r
 	}
-	return victimOf(guilty)
+	return victimOf(j.named(guilty.PCI).String())
 }

@@ -39,6 +39,7 @@ var named = [...]Topology{
 	{Name: "hgx-b200", Generation: 5, Count: 8, Links: 18, OneBaseboard: true},
 	// The rack's switches are in trays of their own.
 	{Name: "gb200-nvl72", Generation: 5, Count: 4, Links: 18, Trays: 18},
+	{Name: "gb300-nvl72", Generation: 5, Count: 4, Links: 18, Trays: 18},
 	{Name: "pcie"},
 }
 
