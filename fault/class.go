@@ -105,6 +105,8 @@ const (
 	CureSteady
 	// CureRuns: the service works again, or is not used any more.
 	CureRuns
+	// CureManaged: the fabric manager runs, and what it runs under is in order.
+	CureManaged
 	// CureQuiet: nothing more of it for the rule's Quiet time.
 	CureQuiet
 	// CureProgress: the workload gets on, was started anew, or is gone.
@@ -123,6 +125,7 @@ var cureTexts = [...]string{
 	"it has worked without a storm",
 	"the state is good",
 	"the service works again, or is not used any more",
+	"the fabric manager runs, and no GPU is left that went on without it and was not reset",
 	"it stays quiet",
 	"it gets on, was started anew, or is gone",
 	"it was started anew or is gone, or nothing more of it",

@@ -41,7 +41,7 @@ func (r Rule) Refined(v Verdict) Rule {
 // without asking the driver.
 func (c Cure) byBoot() bool {
 	switch c {
-	case CureReset, CureAnswers, CureAnswersOrReset, CureRemapped, CureRuns:
+	case CureReset, CureAnswers, CureAnswersOrReset, CureRemapped, CureRuns, CureManaged:
 		return true
 	case CurePerson, CureCalm, CureSteady, CureQuiet, CureProgress, CureAnew:
 	}
@@ -58,8 +58,8 @@ func (c Cure) byReset() bool {
 // driver says next outranks that: a row that is still pending, or a recovery
 // action that it still asks for.
 func (j *Judge) repaired(now time.Time, r Repaired) {
-	j.wasReset(now)
 	for _, g := range r.GPUs {
+		j.wasReset(now, g.PCI)
 		if d := j.devices[g.PCI]; d != nil {
 			d.Arbiter = -1 // what the driver wanted was wanted of the GPU as it was
 		}

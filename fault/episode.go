@@ -61,13 +61,16 @@ type episode struct {
 	Detail []string `json:",omitempty"`
 	Reach  Radius   `json:",omitempty"`
 	Held   bool     `json:",omitempty"`
+	// Watched says that links and fabric are in order again, and have to stay so.
+	Watched bool `json:",omitempty"`
 	// Begun is when its window began, in which others say what they see of it;
 	// Weighed says that this is over. Faded: it only echoed, and has been quiet.
 	Begun   time.Time `json:",omitzero"`
 	Weighed bool      `json:",omitempty"`
 	Faded   bool      `json:",omitempty"`
-	// Anew says that a fabric manager runs again, under GPUs that went on without.
-	Anew bool `json:",omitempty"`
+	// Unreset are the GPUs that went on without the fabric manager, which runs again,
+	// and were not reset since; sorted.
+	Unreset []xidparse.PCI `json:",omitempty"`
 	// Severity is the worst that a switch has said of its error.
 	Severity xidparse.Severity
 	// Suspicion says why programs' faults point to the GPU, empty when they do

@@ -50,7 +50,7 @@ func (j *Judge) memory(now time.Time, d *device, g GPUState, none bool) {
 // driver was loaded again.
 func (j *Judge) counted(now time.Time, pci xidparse.PCI) {
 	j.device(pci).Links.retrain(now)
-	j.wasReset(now)
+	j.wasReset(now, pci)
 	for _, e := range j.open {
 		if c := RuleFor(e.Class).Cure; e.PCI == pci && (c == CureReset || c == CureAnswersOrReset) && e.Cured.IsZero() && now.Sub(e.Last) > j.cfg.Fresh {
 			e.Cured, e.Repaired = now, true

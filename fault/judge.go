@@ -100,9 +100,9 @@ type Judge struct {
 	// switchless says that the fabric manager found no switch, in its present life.
 	switchless bool
 	// domain is what the neighbours in the NVLink domain say, nil while none is
-	// heard; root is the one that has claimed the fault which is open.
+	// heard; root is who has claimed the fault which is open.
 	domain []nvlink.Summary
-	root   string
+	root   blamed
 	// managed says that a fabric manager was seen at work on this node.
 	managed bool
 	imex    imex
@@ -304,7 +304,7 @@ func (j *Judge) settle(now time.Time) []Verdict {
 	j.dirty = false
 	j.weigh(now)
 	j.gather()
-	j.blame()
+	j.blame(now)
 	var vs []Verdict
 	var over []*episode
 	for _, e := range j.ordered() {

@@ -16,12 +16,27 @@ type link5 struct {
 	BitErrors bool `json:",omitempty"`
 	// Peer: the row blames the device at the far end.
 	Peer bool `json:",omitempty"`
+	// Meant: software, the user or the host took the link down, which the table has
+	// ignored.
+	Meant bool `json:",omitempty"`
 }
+
+// speaks says whether the lines are of a link that failed, here or at its far end.
+func (l *link5) speaks() bool { return l != nil && !l.BitErrors && !l.Meant }
+
+// outranks says whether a line says more than another: it asks for more, or takes the
+// blame that the other gives to the far end.
+func (l *link5) outranks(o *link5) bool {
+	return o == nil || l.Action > o.Action || l.Action == o.Action && o.Peer && !l.Peer
+}
+
+// The codes of NVLink 5's errors.
+const firstLink5, lastLink5 = 144, 150
 
 // isLink5 says whether a class is one of NVLink 5's.
 func isLink5(c Class) bool {
 	code, ok := c.Code()
-	return ok && code >= 144 && code <= 150
+	return ok && code >= firstLink5 && code <= lastLink5
 }
 
 // readLink5 decodes one line. What the table does not have follows the severity
@@ -36,6 +51,7 @@ func readLink5(ev xidparse.Event, driverMajor int) *link5 {
 	if row, ok := nvlink.Decode(report, driverMajor); ok {
 		l.Reason = row.Reason + ": " + row.Advice()
 		l.Peer = row.Blame == nvlink.BlamePeer
+		l.Meant = row.Do == nvlink.DoIgnore && (row.Blame == nvlink.BlameSoftware || row.Blame == nvlink.BlameHost)
 		switch row.Do {
 		case nvlink.DoReset:
 			l.Action = Reset
@@ -61,7 +77,7 @@ func (e *episode) link5(ev xidparse.Event, driverMajor int) {
 	if l.Action >= Reset {
 		e.count(ev.Link)
 	}
-	if e.Link5 == nil || l.Action > e.Link5.Action {
+	if l.outranks(e.Link5) {
 		e.Link5 = l
 	}
 }
@@ -77,7 +93,7 @@ func (j *Judge) refineLink5(e *episode, v *Verdict) []string {
 		v.Drain, v.Diag = max(v.Drain, DrainWhenIdle), max(v.Diag, 2)
 	}
 	why := []string{e.Link5.Reason}
-	if reach := j.now.errors; e.Root == nil && reach.Extent == nvlink.ExtentBaseboard {
+	if reach := j.now.reaches[e.key()]; e.Root == nil && reach.Extent == nvlink.ExtentBaseboard {
 		v.Radius = Baseboard
 		why = append(why, reach.Why)
 	}
@@ -85,17 +101,18 @@ func (j *Judge) refineLink5(e *episode, v *Verdict) []string {
 }
 
 // echoLink5 settles whose symptom an NVLink 5 error is: one that asks for a
-// reset itself stands for itself, any other is explained by a link that went
-// down, on whichever GPU: one 149 makes every peer print a 145.
+// reset itself stands for itself, unless it blames the far end; any other is explained
+// by a link that went down, on whichever GPU: one 149 makes every peer print a 145.
 func echoLink5(symptom, root *episode) (echo, settled bool) {
 	if !isLink5(symptom.Class) || symptom.Link5 == nil {
 		return false, false
 	}
-	if symptom.Link5.Action >= Reset && !root.rule.Floor {
+	blames := symptom.Link5.Peer && symptom.PCI != root.PCI
+	if symptom.Link5.Action >= Reset && !blames && !root.rule.Floor {
 		return false, true
 	}
-	down := root.Class == XIDClass(149) && root.Link5 != nil && root.Link5.Action >= Reset
-	return true, down && symptom.Class != root.Class
+	down := root.Class == XIDClass(149) && root.Link5 != nil && root.Link5.Action >= Reset && (!root.Link5.Peer || symptom.PCI == root.PCI)
+	return true, down && (symptom.Class != root.Class || blames)
 }
 
 // DriverBranch gives the branch of a driver's version, 570 of 570.86.15, and 0

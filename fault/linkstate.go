@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
@@ -89,9 +88,9 @@ func (l *links) restarted(r *nvlink.Reading) bool {
 
 func completed(f *nvlink.Fabric) bool { return f != nil && f.State == nvlink.FabricCompleted }
 
-// follow takes the counters into the trends, and names the links whose trend is
-// worth a warning.
-func (l *links) follow(now time.Time, limits nvlink.Limits) (warned []string) {
+// follow takes the counters into the trends, and says of which links that is worth a
+// warning, in coarse words and in exact ones.
+func (l *links) follow(now time.Time, limits nvlink.Limits) (warned, exact []string) {
 	if l.Trends == nil {
 		l.Trends = trends{}
 	}
@@ -102,11 +101,12 @@ func (l *links) follow(now time.Time, limits nvlink.Limits) (warned []string) {
 			l.Trends[link.Index] = t
 		}
 		t.Add(now, link.Counters, !l.state.Training(now))
-		if why := t.Warning(now, limits); why != "" {
-			warned = append(warned, fmt.Sprintf("link %d: %s", link.Index, why))
+		if coarse, why := t.Warning(now, limits); why != "" {
+			warned = append(warned, fmt.Sprintf("link %d: %s", link.Index, coarse))
+			exact = append(exact, fmt.Sprintf("link %d: %s", link.Index, why))
 		}
 	}
-	return warned
+	return warned, exact
 }
 
 // goodFor is how long what a class of fault is about has been good.
@@ -130,14 +130,13 @@ func downText(down []nvlink.Wire) string {
 	return word + nvlink.Numbers(numbers)
 }
 
-// linkNumbers gives the links that warnings name: "link 3, 7".
-func linkNumbers(warned []string) string {
-	var names []string
-	for _, w := range warned {
-		name, _, _ := strings.Cut(strings.TrimPrefix(w, "link "), ":")
-		names = append(names, name)
+// firstOf gives the first few of what is said of links, and counts the others.
+func firstOf(warned []string) []string {
+	n := min(len(warned), evidenceLines)
+	if more := len(warned) - n; more > 0 {
+		return append(slices.Clone(warned[:n]), fmt.Sprintf("and %d links more", more))
 	}
-	return "link " + strings.Join(names, ", ")
+	return warned
 }
 
 // LinkState is how the node's NVLinks are as a whole, by the last reading.

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
@@ -23,32 +24,40 @@ func (j *Judge) manager(now time.Time, m Manager) {
 	switch {
 	case m.Runs:
 		j.managed, j.switchless = true, false
-		if e != nil && !e.Anew && e.Cured.IsZero() {
+		if e != nil && len(e.Unreset) == 0 && e.Cured.IsZero() {
 			j.managerBack(now, e)
 		}
 	case j.managed && !j.switchless && j.OwnSwitches():
 		e = j.shown(now, xidparse.PCI{}, FabricManagerDead)
-		e.Anew = false
+		e.Unreset = nil
 		e.explain("no nv-fabricmanager among the processes")
 	}
 }
 
 // managerBack takes in that a fabric manager runs again. GPUs that went on without
 // one have lost multicast (NVLS), though all that they tell is in order: for them it
-// is over when they are reset.
+// is over when each of them was reset.
 func (j *Judge) managerBack(now time.Time, e *episode) {
-	wentOn := false
+	e.Unreset = nil
 	for pci := range j.devices {
-		wentOn = wentOn || completed(j.fabricOf(pci))
+		if completed(j.fabricOf(pci)) && !e.Rebooted && j.OwnSwitches() {
+			e.Unreset = append(e.Unreset, pci)
+		}
 	}
-	if e.Anew = wentOn && !e.Rebooted && j.OwnSwitches(); !e.Anew {
+	slices.SortFunc(e.Unreset, comparePCI)
+	if len(e.Unreset) == 0 {
 		e.Cured = now
 	}
 }
 
-// wasReset takes in that GPUs were reset, or the driver was loaded again.
-func (j *Judge) wasReset(now time.Time) {
-	if e := j.open[key{class: FabricManagerDead}]; e != nil && e.Anew && e.Cured.IsZero() {
+// wasReset takes in that a GPU was reset, is lost, or had its driver loaded again.
+func (j *Judge) wasReset(now time.Time, pci xidparse.PCI) {
+	e := j.open[key{class: FabricManagerDead}]
+	if e == nil || !slices.Contains(e.Unreset, pci) {
+		return
+	}
+	e.Unreset = slices.DeleteFunc(e.Unreset, func(p xidparse.PCI) bool { return p == pci })
+	if len(e.Unreset) == 0 {
 		e.Cured = now
 	}
 }
@@ -78,12 +87,14 @@ func (j *Judge) refineManager(e *episode, v *Verdict) []string {
 		v.hold()
 		return []string{"no NVSwitch of the node's own is known"}
 	}
-	r := nvlink.Failure{NoManager: !e.Anew, NewManager: e.Anew}.Judge(j.shape(), nil)
+	anew := len(e.Unreset) > 0
+	r := nvlink.Failure{NoManager: !anew, NewManager: anew}.Judge(j.shape(), nil)
 	if v.Radius = extents[r.Extent]; !e.Weighed {
 		v.hold()
 		return []string{"it is given " + managerWindow.String() + " to be started again"}
 	}
-	if e.Anew {
+	if anew {
+		v.Action = Reset
 		return []string{r.Why}
 	}
 	return nil

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
@@ -50,8 +51,7 @@ func (j *Judge) Domain() string { return j.shape().Domain }
 
 // ofRack says whether a fault may be that of another node of the domain.
 func (e *episode) ofRack() bool {
-	link5 := isLink5(e.Class) && e.Link5 != nil && !e.Link5.BitErrors
-	return (link5 || e.Class == LinksDown || e.Class == FabricUnhealthy) && e.Confirmed
+	return (isLink5(e.Class) && e.Link5.speaks() || e.Class == LinksDown || e.Class == FabricUnhealthy) && e.Confirmed
 }
 
 // Summary is what the node tells its domain of its own links.
@@ -60,12 +60,12 @@ func (j *Judge) Summary() nvlink.Summary {
 	if !j.shape().MultiNode() {
 		return s
 	}
-	f := j.together()
+	f := j.failure(slices.Concat(j.flurries((*episode).toldByLink5)...))
 	echoes := map[xidparse.PCI]bool{}
 	for _, e := range j.ordered() {
 		switch {
 		case e.Link5 == nil || !e.ofRack() || e.Faded || !e.Cured.IsZero():
-		case e.Link5.Action >= Reset && !e.Link5.Peer && e.Root == nil:
+		case e.claims():
 			s.Roots = append(s.Roots, j.uuidOr(e.PCI))
 		default:
 			echoes[e.PCI] = true
@@ -76,7 +76,8 @@ func (j *Judge) Summary() nvlink.Summary {
 		if len(d.Links.down) > 0 { // at once: neighbours that judge later have to know
 			f.Down[nvlink.Address(pci)] = d.Links.down
 		}
-		s.Training = s.Training || d.Links.fabric.Reads > 0 || d.Links.state.Reads > 0 && j.open[key{pci: pci, class: LinksDown}] == nil
+		outlasted := len(d.Links.down) > 0 && j.open[key{pci: pci, class: LinksDown}] != nil
+		s.Training = s.Training || (d.Links.fabric.Reads > 0 || d.Links.state.Reads > 0) && !outlasted
 	}
 	s.Down, s.AllDown = f.Brief()
 	return s
@@ -96,7 +97,7 @@ const fadesAfter = 10 * time.Minute
 // again begins another window for what was quiet: it is another incident.
 func (j *Judge) again(now time.Time, e *episode) {
 	if e.Count > 0 && isLink5(e.Class) && now.Sub(e.Last) > EchoWindow && !e.said.Acts() {
-		e.Begun, e.Weighed, e.Faded, j.root = now, false, false, ""
+		e.Begun, e.Weighed, e.Faded, j.root = now, false, false, blamed{}
 	}
 }
 
@@ -111,17 +112,20 @@ func (j *Judge) window(e *episode) time.Duration {
 	return 0
 }
 
-// weigh ends the windows that are over, and forgets what the domain said once
-// nothing is open that it could judge.
+// weigh ends the windows that are over, and forgets what the domain said, and who was
+// to blame, once nothing is open that this could judge.
 func (j *Judge) weigh(now time.Time) {
-	racked := false
+	racked, asked := false, false
 	for _, e := range j.open {
 		e.Weighed = e.Weighed || now.Sub(e.Begun) >= j.window(e)
 		e.Faded = e.Link5 != nil && e.Link5.Action < Reset && !e.Asked && now.Sub(e.Last) > fadesAfter
-		racked = racked || e.ofRack()
+		racked, asked = racked || e.ofRack(), asked || e.Class == RecoveryAction
 	}
 	if !racked {
-		j.domain, j.root = nil, ""
+		j.domain = nil
+	}
+	if !racked && !asked {
+		j.root = blamed{}
 	}
 }
 
@@ -135,22 +139,13 @@ func (j *Judge) Due() (next time.Time) {
 	return next
 }
 
-// blame remembers who has claimed the fault: when that is repaired, nobody claims
-// it any more.
-func (j *Judge) blame() {
-	if r := j.now.errors; r.Victim && r.Sure && r.Root != "" {
-		j.root = r.Root
-	}
-}
-
 // refineRack lets the domain speak about a fault of links. A guilty tray acts by
 // itself; a victim waits for the guilty one's repair, whatever its own driver asks
 // for; for a switch, which is everybody's, nobody acts.
 func (j *Judge) refineRack(e *episode, v *Verdict) []string {
-	r := j.now.errors
 	switch {
-	case e.Class == RecoveryAction && r.Victim && j.inRack():
-		return append([]string{r.Why}, j.refineVictim(v, r)...)
+	case e.Class == RecoveryAction:
+		return j.refineAsked(e, v)
 	case !j.shape().MultiNode() || !e.ofRack() || e.Class == FabricUnhealthy:
 		return nil
 	case !e.Weighed && v.Action > Record:
@@ -160,6 +155,7 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 	case e.Class == LinksDown:
 		return nil // reachDown has said it
 	}
+	r := j.now.reaches[e.key()]
 	switch {
 	case r.Extent == nvlink.ExtentDomain:
 		if v.Radius = Domain; v.Action > Record && !j.cfg.SwitchActs {
@@ -168,11 +164,12 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 		if v.Action == Record {
 			v.Action = Hold
 		}
+		v.Elsewhere = v.Action == Hold
 		return []string{r.Why}
 	case r.Victim && !r.Sure && !e.Weighed && j.inRack():
 		return nil // nobody has been heard yet
 	case r.Victim:
-		return append([]string{r.Why}, j.refineVictim(v, r)...)
+		return append([]string{r.Why}, j.refineVictim(e, v, r)...)
 	case e.Link5.Action < Reset:
 		return nil
 	case v.Action >= Cordon && !r.Sure:
@@ -182,22 +179,6 @@ func (j *Judge) refineRack(e *episode, v *Verdict) []string {
 		v.Radius = max(v.Radius, extents[r.Extent])
 	}
 	return []string{r.Why}
-}
-
-// refineVictim lets a victim's repair wait for its root's. Where nobody can be
-// heard the driver's word stands.
-func (j *Judge) refineVictim(v *Verdict, r nvlink.Reach) []string {
-	switch {
-	case v.Action <= Hold || j.cfg.Correlate <= 0:
-		return nil
-	case !r.Sure && j.root != "":
-		return []string{"that of " + j.root + " is over, and this one is still asked for"}
-	}
-	v.hold()
-	if r.Root == "" {
-		return []string{"nothing is repaired here for it"}
-	}
-	return []string{"the repair here waits for the one there"}
 }
 
 // hold leaves the node as it is, for others or for a person.

@@ -1,10 +1,11 @@
 package fault
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
-	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // nvlinks judges what a poll says of the NVLinks, the node as a whole: what a GPU
@@ -22,7 +23,7 @@ func (j *Judge) nvlinks(now time.Time, inv Inventory) {
 	common := commonLinks(told)
 	for _, g := range told {
 		if d := j.device(g.PCI); d.Links.read(now, g.NVLink, common) {
-			j.wasReset(now)
+			j.wasReset(now, g.PCI)
 		}
 	}
 	j.report()
@@ -99,10 +100,10 @@ func (j *Judge) linkState(now time.Time, g GPUState) {
 	if l.state.Read(now, len(l.down) == 0) {
 		j.shown(now, g.PCI, LinksDown)
 	}
-	if warned := l.follow(now, j.cfg.Links); len(warned) > 0 {
+	if warned, exact := l.follow(now, j.cfg.Links); len(warned) > 0 {
 		e := j.shown(now, g.PCI, NVLinkDegrading)
-		e.Detail = []string{linkNumbers(warned)}
-		e.Evidence = warned[:min(len(warned), evidenceLines)]
+		e.Detail = firstOf(warned)
+		e.Evidence = exact[:min(len(exact), evidenceLines)]
 	}
 }
 
@@ -123,10 +124,13 @@ func (j *Judge) fabricState(now time.Time, g GPUState) {
 	}
 	bad := standing == nvlink.StandingPending || standing == nvlink.StandingBad
 	if !l.fabric.Read(now, !bad) {
+		if e := j.open[key{pci: g.PCI, class: FabricUnhealthy}]; e != nil {
+			e.Watched, e.Detail = !bad, []string{cmp.Or(why, stateGood)}
+		}
 		return
 	}
 	e := j.shown(now, g.PCI, FabricUnhealthy)
-	e.Detail = []string{why}
+	e.Watched, e.Detail = false, []string{why}
 	switch {
 	case standing != nvlink.StandingPending:
 		e.Held = false
@@ -161,18 +165,28 @@ func (j *Judge) awaited(g GPUState) bool {
 func (j *Judge) reachDown() {
 	reach := j.broken().Judge(j.shape(), j.domain)
 	for k, e := range j.open {
-		if d := j.devices[k.pci]; k.class == LinksDown && d != nil && len(d.Links.down) > 0 {
+		d := j.devices[k.pci]
+		if k.class != LinksDown || d == nil || d.Links.last == nil {
+			continue
+		}
+		if e.Watched = len(d.Links.down) == 0; e.Watched {
+			e.Detail = []string{stateGood}
+		} else {
 			e.Detail = []string{downText(d.Links.down) + " down", reach.Why}
 			e.Reach, e.Held = extents[reach.Extent], !reach.Sure || reach.Extent == nvlink.ExtentDomain && !j.cfg.SwitchActs
 		}
 	}
 }
 
+// stateGood says that links or fabric are in order again.
+var stateGood = fmt.Sprintf("all is up again, and watched until it has been for %v", steadyFor)
+
 // refineState adds what the state of links and fabric says to a verdict.
 func refineState(e *episode, v *Verdict) []string {
-	v.Radius = max(v.Radius, e.Reach)
+	v.Radius, v.Watched = max(v.Radius, e.Reach), e.Watched
 	if e.Held {
 		v.Action, v.Later, v.Drain, v.Diag = Hold, None, DrainNever, 0
+		v.Elsewhere = e.Reach == Domain
 	}
 	return e.Detail
 }
@@ -202,23 +216,4 @@ func (j *Judge) shape() nvlink.Topology {
 		return *t
 	}
 	return nvlink.Topology{}
-}
-
-// together gathers all NVLink 5 errors that stand for themselves: on several GPUs
-// of one baseboard they are the baseboard's.
-func (j *Judge) together() nvlink.Failure {
-	f := j.broken()
-	for _, o := range j.open {
-		if o.Link5 == nil || o.Root != nil || o.PCI == (xidparse.PCI{}) {
-			continue
-		}
-		code, _ := o.Class.Code()
-		for link := range o.Links {
-			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(o.PCI), XID: code, Link: link, Root: o.Link5.Action >= Reset, Peer: o.Link5.Peer})
-		}
-		if len(o.Links) == 0 {
-			f.Errors = append(f.Errors, nvlink.LinkError{GPU: nvlink.Address(o.PCI), XID: code, Link: -1, Peer: o.Link5.Peer})
-		}
-	}
-	return f
 }

@@ -14,7 +14,7 @@ import (
 func (j *Judge) booted(now time.Time, id string) {
 	if j.boot != "" && j.boot != id {
 		for _, e := range j.open {
-			e.Rebooted = true
+			e.Rebooted, e.Unreset = true, nil
 			if j.cfg.BootCures && e.cure().byBoot() {
 				e.Cured = now
 			}
@@ -249,6 +249,7 @@ func (j *Judge) missed(now time.Time, pci xidparse.PCI, d *device) {
 		}
 	}
 	if d.Lost >= lostLimit {
+		j.wasReset(now, pci)
 		j.shown(now, pci, GPULost)
 	}
 }

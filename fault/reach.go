@@ -18,6 +18,9 @@ func (j *Judge) reach(e *episode, v *Verdict) {
 	if e.PCI == (xidparse.PCI{}) || e.Class.IsSXid() {
 		v.GPUs, v.Affected = []Device{}, []Device{}
 	}
+	for _, pci := range e.Unreset {
+		v.GPUs = append(v.GPUs, j.named(pci))
+	}
 	switch {
 	case v.Radius >= Node:
 		v.Affected = j.now.node
@@ -39,8 +42,10 @@ type present struct {
 	known, node []Device
 	// victims are the GPUs that only echo, by their root.
 	victims map[key][]Device
-	// errors is how far the NVLink 5 errors reach.
-	errors nvlink.Reach
+	// reaches is how far each link error reaches, latest how far the newest of NVLink 5
+	// does.
+	reaches map[key]nvlink.Reach
+	latest  nvlink.Reach
 }
 
 // gather makes the present anew.
@@ -49,7 +54,7 @@ func (j *Judge) gather() {
 	if j.now.node = j.now.known; j.cfg.Topology != nil {
 		j.now.node = j.all(j.cfg.Topology.Node(j.heardOf()))
 	}
-	j.now.errors = j.together().Judge(j.shape(), j.domain)
+	j.now.reaches, j.now.latest = j.reaches()
 	for _, e := range j.open {
 		root := j.rootOf(e)
 		if root != nil && e.PCI != root.PCI && !e.Class.IsSXid() && e.PCI != (xidparse.PCI{}) {

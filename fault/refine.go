@@ -93,6 +93,12 @@ func (e *episode) title() string {
 		return "page retirement failed, as before Ampere"
 	case e.Class == RemapFailed && e.retires():
 		return "too many pages are retired, as before Ampere"
+	case e.Class == FabricManagerDead && (len(e.Unreset) > 0 || !e.Cured.IsZero() || e.Rebooted):
+		return "the fabric manager did not run"
+	case e.Class == LinksDown && e.Watched:
+		return "NVLinks were down"
+	case e.Class == FabricUnhealthy && e.Watched:
+		return "the GPU was not in order in its NVLink fabric"
 	case e.Link5 != nil && e.Link5.BitErrors:
 		return "NVLink 5: a link sees bit errors"
 	}
@@ -197,15 +203,20 @@ func (j *Judge) refineLink(e *episode, v *Verdict) []string {
 		return nil
 	}
 	t := e.Triage
-	switch t.Result {
-	case nvlink.Ignore, nvlink.Sympathetic, nvlink.Repeat:
+	board, shared := j.now.reaches[e.key()]
+	switch {
+	case !t.Acts():
 		v.Action, v.Drain, v.Diag = Record, DrainNever, 0
-	case nvlink.FabricReset:
+	case t.Result == nvlink.FabricReset || shared:
 		v.Radius = Baseboard
-	case nvlink.Hardware:
+	}
+	if t.Result == nvlink.Hardware {
 		v.Drain = DrainNow
 	}
 	why := []string{t.Reason}
+	if shared {
+		why = append(why, board.Why)
+	}
 	if v.Action == Reset && e.Repeat && j.sameLink(e) {
 		v.Action = Replace
 		why = append(why, "the same link again")

@@ -107,7 +107,7 @@ var rules = []Rule{
 	{Class: DriverMismatch, Title: "driver and library versions differ", Hardware: true,
 		Radius: Node, Action: Hold, Cure: CureAnswers},
 	{Class: FabricManagerDead, Title: "the fabric manager does not run", Hardware: true,
-		Radius: Baseboard, Action: Cordon, Drain: DrainWhenIdle, Diag: 2, Cure: CureRuns},
+		Radius: Baseboard, Action: Cordon, Drain: DrainWhenIdle, Diag: 2, Cure: CureManaged},
 	{Class: IMEXDown, Title: "IMEX is out of order, and programs use the NVLink domain", Hardware: true,
 		Radius: Node, Action: Hold, Cure: CureRuns},
 	{Class: LinksDown, Title: "NVLinks are down", Hardware: true, Lags: true,

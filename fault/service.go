@@ -24,7 +24,7 @@ func (j *Judge) service(now time.Time, ev services.Event) {
 	case services.KindMismatch, services.KindFailed:
 		if !j.switchless && !j.shape().MultiNode() {
 			e := j.shown(now, xidparse.PCI{}, FabricManagerDead)
-			e.Anew = false
+			e.Unreset = nil
 			if len(e.Evidence) < evidenceLines {
 				e.Evidence = append(e.Evidence, ev.Text)
 			}

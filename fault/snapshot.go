@@ -22,9 +22,9 @@ type snapshot struct {
 	Links LinkState `json:",omitempty"`
 	// Reported is who is wired to whom, as the node said last.
 	Reported *nvlink.Topology `json:",omitempty"`
-	// Heard, Root, Managed and IMEX are as in Judge.
+	// Blamed is the root; Heard, Managed and IMEX are as in Judge.
 	Heard   []neighbour `json:",omitempty"`
-	Root    string      `json:",omitempty"`
+	Blamed  blamed      `json:",omitzero"`
 	Managed bool        `json:",omitempty"`
 	IMEX    imex        `json:",omitzero"`
 	// Serving is what serving engines have said.
@@ -55,7 +55,7 @@ type deviceEntry struct {
 
 // Snapshot gives the judge's whole memory as JSON.
 func (j *Judge) Snapshot() ([]byte, error) {
-	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Root: j.root, Managed: j.managed, IMEX: j.imex, Serving: j.watch, Pairs: j.pairs}
+	s := snapshot{Boot: j.boot, Serial: j.serial, Driver: j.driver, Switchless: j.switchless, Reported: j.reported, Links: j.links, Blamed: j.root, Managed: j.managed, IMEX: j.imex, Serving: j.watch, Pairs: j.pairs}
 	for _, n := range j.domain {
 		s.Heard = append(s.Heard, neighbour{n.Node, n})
 	}
@@ -89,7 +89,7 @@ func Restore(cfg Config, data []byte) (*Judge, error) {
 		return nil, fmt.Errorf("read the judge's snapshot: %w", err)
 	}
 	j.boot, j.serial, j.driver, j.switchless, j.reported = s.Boot, s.Serial, s.Driver, s.Switchless, s.Reported
-	j.links, j.root, j.managed, j.imex = s.Links, s.Root, s.Managed, s.IMEX
+	j.links, j.root, j.managed, j.imex = s.Links, s.Blamed, s.Managed, s.IMEX
 	for _, n := range s.Heard {
 		n.Summary.Node = n.Name
 		j.domain = append(j.domain, n.Summary)

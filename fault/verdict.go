@@ -35,6 +35,11 @@ type Verdict struct {
 	Later Action `json:"later,omitempty"`
 	// Count is how many lines or polls the episode has.
 	Count uint64 `json:"count"`
+	// Elsewhere: what is to blame is known, and is another GPU, another node or a part
+	// of all nodes of the NVLink domain. Nothing is done here for it.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Watched: links and fabric are in order again, and have to stay so for a while.
+	Watched bool `json:"watched,omitempty"`
 	// Root is the ID of the episode that this one is a symptom of, or empty.
 	Root   string    `json:"root,omitempty"`
 	Reason string    `json:"reason"`
@@ -54,6 +59,6 @@ func (v Verdict) same(w Verdict) bool {
 	return v.ID == w.ID && v.Class == w.Class && v.Radius == w.Radius && v.Action == w.Action &&
 		v.Diag == w.Diag && v.Hard == w.Hard && v.Drain == w.Drain && v.Later == w.Later &&
 		(v.Instance == nil) == (w.Instance == nil) && (v.Instance == nil || *v.Instance == *w.Instance) &&
-		v.Root == w.Root && v.Reason == w.Reason && v.Closed == w.Closed &&
+		v.Elsewhere == w.Elsewhere && v.Watched == w.Watched && v.Root == w.Root && v.Reason == w.Reason && v.Closed == w.Closed &&
 		slices.Equal(v.GPUs, w.GPUs) && slices.Equal(v.Victims, w.Victims) && slices.Equal(v.Workloads, w.Workloads)
 }

@@ -127,12 +127,12 @@ func (f Fabric) health() (Standing, string) {
 		summary = *f.Summary
 	}
 	faults := h.Faults()
-	if summary == summaryUnhealthy && len(faults) == 0 {
+	if summary == summaryUnhealthy {
 		faults = append(faults, "health summary unhealthy")
 	}
 	switch {
 	case len(faults) > 0:
-		return StandingBad, "fabric: " + strings.Join(faults, ", ")
+		return StandingBad, "fabric: " + strings.Join(append(faults, h.Pending()...), ", ")
 	case len(h.Pending()) > 0:
 		return StandingPending, "fabric: " + strings.Join(h.Pending(), ", ")
 	case summary == summaryLimited:

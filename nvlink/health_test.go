@@ -102,6 +102,17 @@ func TestStanding(t *testing.T) {
 	}
 }
 
+// TestStandingTellsAll: a fault beside others, and beside what is being recovered, hides
+// none of them.
+func TestStandingTellsAll(t *testing.T) {
+	status, mask, unhealthy := 0, uint32(0x155), 2
+	_, why := Fabric{Version: 3, State: FabricCompleted, Status: &status, Mask: &mask, Summary: &unhealthy}.Standing(true)
+	want := "fabric: bandwidth degraded, route unhealthy, health summary unhealthy, route recovery in progress, access timeout recovery in progress"
+	if why != want {
+		t.Errorf("%q, want %q", why, want)
+	}
+}
+
 func TestMakeFabric(t *testing.T) {
 	cluster := [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 	f, ok := MakeFabric(3, 3, 0, cluster, 7)

@@ -85,7 +85,7 @@ func ParseSummary(node, text string) (Summary, error) {
 		return s, nil
 	}
 	if len(text) > SummaryLimit {
-		return Summary{}, fmt.Errorf("NVLink summary of node %s: %d bytes, at most %d are read", node, len(text), SummaryLimit)
+		return Summary{}, fmt.Errorf("NVLink summary of node %s: longer than %d bytes, the most that are read", node, SummaryLimit)
 	}
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return Summary{}, fmt.Errorf("NVLink summary of node %s: %w", node, err)

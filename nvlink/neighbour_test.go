@@ -56,7 +56,7 @@ func TestSummaryOfAStranger(t *testing.T) {
 		{`{"work":["a/b\u001b"]}`, "no workload's name"},
 		{`{"work":["a/b` + strings.Repeat(`","a/b`, 16) + `"]}`, "at most 16"},
 		{`{"moreWork":-1}`, "moreWork: -1"},
-		{strings.Repeat(" ", SummaryLimit+1), "513 bytes"},
+		{strings.Repeat(" ", SummaryLimit+1), "longer than 512 bytes"},
 	} {
 		got, err := ParseSummary("tray-3", tt.text)
 		if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "tray-3") || !reflect.DeepEqual(got, Summary{}) {

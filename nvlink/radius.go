@@ -92,44 +92,76 @@ func (f Failure) manager(t Topology) (Reach, bool) {
 	case f.NoManager:
 		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager does not run"}, true
 	case f.NewManager:
-		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager was started anew under running GPUs: NVLS is broken until they are reset"}, true
+		return Reach{Extent: ExtentBaseboard, Sure: true, Why: "the fabric manager was started anew under GPUs that went on without it: multicast (NVLS) is broken until each of them was reset"}, true
 	}
 	return Reach{}, false
 }
 
-// errors judges what GPUs reported: the root is to blame, not its echoes.
+// errors judges what GPUs reported: the root is to blame, not its echoes, and not who
+// blames the far end.
 func (f Failure) errors(t Topology, heard []Summary) (Reach, bool) {
 	if len(f.Errors) == 0 {
 		return Reach{}, false
 	}
-	var roots, down, all []Address
-	peer := true
-	for _, e := range f.Errors {
-		all = append(all, e.GPU)
-		if e.Root {
-			roots = append(roots, e.GPU)
-			peer = peer && e.Peer
-			if e.XID == 149 {
-				down = append(down, e.GPU)
-			}
-		}
-	}
-	roots, down, all = sorted(roots), sorted(down), sorted(all)
-	if len(down) > 0 {
-		roots = down // a link that went down outranks those that saw it
-	}
 	if r, ok := f.switched(t, heard); ok {
 		return r, true
 	}
+	if r, ok := f.Board(t); ok {
+		return r, true
+	}
+	all := f.reporters(func(LinkError) bool { return true })
+	roots := f.reporters(func(e LinkError) bool { return e.Root && !e.Peer })
+	down := f.reporters(func(e LinkError) bool { return e.Root && !e.Peer && e.XID == 149 })
+	blaming := f.reporters(func(e LinkError) bool { return e.Root && e.Peer })
 	switch {
-	case len(roots) > 0 && peer:
-		return echoed(t, heard, "the error blames the far end of the link"), true
-	case len(down) == 0 && len(all) > 1 && t.OneBaseboard && !t.MultiNode():
+	case len(down) > 0: // a link that went down outranks those that saw it
+		return Reach{Extent: ExtentGPU, GPUs: down, Sure: true, Why: ownLink}, true
+	case len(roots) == 0 && len(blaming) > 0:
+		return farEnd(t, heard), true
+	case len(all) > 1 && t.OneBaseboard && !t.MultiNode():
 		return Reach{Extent: ExtentBaseboard, GPUs: all, Sure: true, Why: fmt.Sprintf("%d GPUs of one baseboard report their links at once", len(all))}, true
 	case len(roots) > 0:
-		return Reach{Extent: ExtentGPU, GPUs: roots, Sure: true, Why: "the GPU's own link failed"}, true
+		return Reach{Extent: ExtentGPU, GPUs: roots, Sure: true, Why: ownLink}, true
 	}
 	return echoed(t, heard, "a far end failed"), true
+}
+
+const ownLink = "the GPU's own link failed"
+
+// reporters gives the GPUs that reported errors of a kind, sorted.
+func (f Failure) reporters(kind func(LinkError) bool) (gpus []Address) {
+	for _, e := range f.Errors {
+		if kind(e) {
+			gpus = append(gpus, e.GPU)
+		}
+	}
+	return sorted(gpus)
+}
+
+// farEnd judges errors that all blame the far end. Where the switches are the node's
+// own, that is one of them, or who is behind it; in a rack it is looked for.
+func farEnd(t Topology, heard []Summary) Reach {
+	const blamed = "the error blames the far end of the link"
+	if !t.MultiNode() && (t.OneBaseboard || len(t.Baseboards) > 0) {
+		return Reach{Extent: ExtentBaseboard, Sure: true, Why: blamed + ": an NVSwitch of the baseboard, or the GPU behind it"}
+	}
+	return echoed(t, heard, blamed)
+}
+
+// Board finds the switch of the node's own behind errors that ask for a reset: the same
+// link has them on every GPU of a baseboard.
+func (f Failure) Board(t Topology) (Reach, bool) {
+	if t.MultiNode() {
+		return Reach{}, false
+	}
+	for link := range MaxLinks {
+		gpus := f.reporters(func(e LinkError) bool { return e.Root && e.Link == link })
+		if t.fills(gpus) {
+			return Reach{Extent: ExtentBaseboard, GPUs: gpus, Sure: true,
+				Why: fmt.Sprintf("link %d has errors on every GPU: most likely a switch of the baseboard", link)}, true
+		}
+	}
+	return Reach{}, false
 }
 
 // down judges the links that are down.
@@ -153,7 +185,11 @@ func (f Failure) down(t Topology, heard []Summary) Reach {
 	case len(gpus) == 1 && len(f.Down[gpus[0]]) == 1:
 		return Reach{Extent: ExtentLink, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "one link is down: its GPU or the far end"}
 	}
-	return Reach{Extent: ExtentGPU, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: "links of the GPU are down"}
+	why := "links of the GPU are down"
+	if len(gpus) > 1 {
+		why = fmt.Sprintf("links of %d GPUs are down, and not the same of all", len(gpus))
+	}
+	return Reach{Extent: ExtentGPU, GPUs: gpus, Ends: f.ends(gpus), Sure: true, Why: why}
 }
 
 // shared gives the link numbers that are down on each of the GPUs.

@@ -120,7 +120,7 @@ func allDown(t Topology, gpus []Address, heard []Summary) Reach {
 // oneSwitch judges the same links down on every GPU. That the number is the
 // switch is likely; the neighbours make it sure.
 func (f Failure) oneSwitch(t Topology, gpus []Address, links []int, heard []Summary) Reach {
-	r := Reach{Extent: ExtentTray, Ends: f.ends(gpus), Sure: true, Why: fmt.Sprintf("link %s is down on every GPU", Numbers(links))}
+	r := Reach{Extent: ExtentTray, Ends: f.ends(gpus), Sure: true, Why: sameDown(links)}
 	alike := saying(heard, lacks(links...))
 	switch {
 	case !t.MultiNode():
@@ -139,6 +139,14 @@ func (f Failure) oneSwitch(t Topology, gpus []Address, links []int, heard []Summ
 	return r
 }
 
+// sameDown says in words which links are down on every GPU.
+func sameDown(links []int) string {
+	if len(links) == 1 {
+		return fmt.Sprintf("link %d is down on every GPU", links[0])
+	}
+	return fmt.Sprintf("links %s are down on every GPU", Numbers(links))
+}
+
 // ofDomain is a fault of a switch, or of the whole rack.
 func ofDomain(why string) Reach {
 	return Reach{Extent: ExtentDomain, Sure: true,
@@ -153,9 +161,10 @@ func (r *Reach) whileTraining(heard []Summary) {
 	}
 }
 
-// Awaited says whether most neighbours are on their way up as well.
+// Awaited says whether most neighbours are on their way up as well, or have not got
+// there in their time.
 func Awaited(heard []Summary) bool {
-	return most(saying(heard, func(s Summary) bool { return s.Training }), heard)
+	return most(saying(heard, func(s Summary) bool { return s.Training || s.AllDown }), heard)
 }
 
 // lacks finds those that have any of the links down on every GPU.

@@ -29,6 +29,7 @@ func TestReach(t *testing.T) {
 	echo := func(n uint8) LinkError { return LinkError{GPU: gpu(n), XID: 145, Link: 3} }
 	root := func(n uint8) LinkError { return LinkError{GPU: gpu(n), XID: 149, Link: 3, Root: true} }
 	four := []Address{gpu(1), gpu(2), gpu(3), gpu(4)}
+	board := Topology{OneBaseboard: true, GPUs: four}
 	fine := []Summary{{Node: "a"}, {Node: "b"}}
 	for _, tt := range []struct {
 		name     string
@@ -56,6 +57,11 @@ func TestReach(t *testing.T) {
 		{"echoes, nobody heard", Failure{Errors: []LinkError{echo(1)}}, tray, nil, Reach{Extent: ExtentGPU, Victim: true}},
 		{"145 that asks for a reset itself", Failure{Errors: []LinkError{{GPU: gpu(1), XID: 145, Root: true}}}, tray, nil, Reach{Extent: ExtentGPU, GPUs: []Address{gpu(1)}, Sure: true}},
 		{"the far end is blamed", Failure{Errors: []LinkError{{GPU: gpu(1), XID: 149, Root: true, Peer: true}}}, tray, nil, Reach{Extent: ExtentGPU, Victim: true}},
+		{"the far end is blamed, on a board", Failure{Errors: []LinkError{{GPU: gpu(1), XID: 149, Root: true, Peer: true}}}, hgx, nil, Reach{Extent: ExtentBaseboard, Sure: true}},
+		{"the far end is blamed beside a root", Failure{Errors: []LinkError{{GPU: gpu(1), XID: 149, Root: true, Peer: true}, root(2)}}, tray, nil, Reach{Extent: ExtentGPU, GPUs: []Address{gpu(2)}, Sure: true}},
+		{"one link has errors on every GPU of a board", Failure{Errors: []LinkError{root(1), root(2), root(3), root(4)}}, board, nil, Reach{Extent: ExtentBaseboard, GPUs: four, Sure: true}},
+		{"and not on one of them", Failure{Errors: []LinkError{root(1), root(2), root(3)}}, board, nil, Reach{Extent: ExtentGPU, GPUs: four[:3], Sure: true}},
+		{"one link has errors on every GPU of one of two boards", Failure{Errors: []LinkError{root(1), root(2)}}, Topology{Baseboards: [][]Address{four[:2], four[2:]}}, nil, Reach{Extent: ExtentBaseboard, GPUs: four[:2], Sure: true}},
 		{"no fabric manager", Failure{NoManager: true}, hgx, nil, Reach{Extent: ExtentBaseboard, Sure: true}},
 		{"a new fabric manager", Failure{NewManager: true}, hgx, nil, Reach{Extent: ExtentBaseboard, Sure: true}},
 		{"a tray has no fabric manager", Failure{NoManager: true, Down: one(7), Links: links}, tray, nil, Reach{Extent: ExtentLink, GPUs: []Address{gpu(2)}, Sure: true}},

@@ -51,6 +51,18 @@ func (s *Settling) Read(now time.Time, good bool) (lasting bool) {
 // Training says whether the links may still be on their way.
 func (s *Settling) Training(now time.Time) bool { return now.Sub(s.Trained) < TrainingTime }
 
+// Until is when bad readings are believed, if they stay bad; zero while they are good.
+func (s *Settling) Until() time.Time {
+	if s.Reads == 0 {
+		return time.Time{}
+	}
+	trained, lasted := s.Trained.Add(TrainingTime), s.Bad.Add(lastingTime)
+	if lasted.After(trained) {
+		return lasted
+	}
+	return trained
+}
+
 // GoodFor is how long the readings have been good.
 func (s *Settling) GoodFor(now time.Time) time.Duration {
 	if s.Good.IsZero() {

@@ -39,6 +39,7 @@ var named = [...]Topology{
 	{Name: "hgx-b200", Generation: 5, Count: 8, Links: 18, OneBaseboard: true},
 	// The rack's switches are in trays of their own.
 	{Name: "gb200-nvl72", Generation: 5, Count: 4, Links: 18, Trays: 18},
+	{Name: "gb300-nvl72", Generation: 5, Count: 4, Links: 18, Trays: 18},
 	{Name: "pcie"},
 }
 
@@ -78,6 +79,17 @@ func (t Topology) Baseboard(gpu Address, heard []Address) []Address {
 		}
 	}
 	return nil
+}
+
+// fills says whether GPUs are all of a baseboard, as far as it is known how many that
+// has.
+func (t Topology) fills(gpus []Address) bool {
+	if t.OneBaseboard {
+		return t.count() > 1 && len(gpus) >= t.count()
+	}
+	return slices.ContainsFunc(t.Baseboards, func(board []Address) bool {
+		return len(board) > 1 && !slices.ContainsFunc(board, func(a Address) bool { return !slices.Contains(gpus, a) })
+	})
 }
 
 // Switched gives the GPUs that some NVSwitch of the node may carry, sorted, and

@@ -44,13 +44,14 @@ func TestTopologyString(t *testing.T) {
 		"hgx-h100":    "hgx-h100, 8 GPUs, NVLink 4, one baseboard",
 		"hgx-b200":    "hgx-b200, 8 GPUs, NVLink 5, one baseboard",
 		"gb200-nvl72": "gb200-nvl72, 4 GPUs, NVLink 5, no NVSwitch on the node, one of 18 trays in its domain",
+		"gb300-nvl72": "gb300-nvl72, 4 GPUs, NVLink 5, no NVSwitch on the node, one of 18 trays in its domain",
 		"pcie":        "pcie, no NVLink, no NVSwitch on the node",
 	} {
 		if topology, ok := Named(name); !ok || topology.String() != want {
 			t.Errorf("%q, want %q", topology, want)
 		}
 	}
-	if len(TopologyNames()) != 4 {
+	if len(TopologyNames()) != 5 {
 		t.Errorf("names %q", TopologyNames())
 	}
 	if _, ok := Named(""); ok {

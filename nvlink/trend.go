@@ -2,6 +2,7 @@ package nvlink
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -101,26 +102,45 @@ func (t Trend) BER() (first, last float64) {
 // Quiet says whether there is nothing to keep but the counters.
 func (t Trend) Quiet() bool { return len(t.Steps) == 0 }
 
-// Warning says why the link should be looked at; empty when it need not.
-func (t Trend) Warning(now time.Time, limits Limits) string {
+// Warning says why the link should be looked at; empty when it need not. Coarse is the
+// same in words that change with the order of what is counted, and not with each count.
+func (t Trend) Warning(now time.Time, limits Limits) (coarse, exact string) {
 	l := limits.orDefault()
 	all, failed := t.Recovered(now.Add(-TrendWindow))
 	day, _ := t.Recovered(now.Add(-trendDay))
 	first, last := t.BER()
 	switch {
 	case failed > 0:
-		return fmt.Sprintf("%s in 5 days, %d of them failed", times(all), failed)
+		return fmt.Sprintf("%d or more failed recoveries in 5 days", round(failed)), fmt.Sprintf("%s in 5 days, %d of them failed", times(all), failed)
 	case day >= l.PerDay:
-		return times(day) + " in a day"
+		return fmt.Sprintf("%d or more recoveries in a day", round(day)), times(day) + " in a day"
 	case all >= l.PerWindow:
-		return times(all) + " in 5 days"
+		return fmt.Sprintf("%d or more recoveries in 5 days", round(all)), times(all) + " in 5 days"
 	case last >= l.BER:
-		return fmt.Sprintf("bit error rate %.0e behind the error correction", last)
+		return fmt.Sprintf("bit error rate of %.0e or more behind the error correction", decade(last)), fmt.Sprintf("bit error rate %.0e behind the error correction", last)
 	case last >= l.BER/growFold && last >= growFold*first:
-		return fmt.Sprintf("bit error rate grew from %.0e to %.0e", first, last)
+		return fmt.Sprintf("bit error rate grew to %.0e or more", decade(last)), fmt.Sprintf("bit error rate grew from %.0e to %.0e", first, last)
 	}
-	return ""
+	return "", ""
 }
+
+// round gives the greatest number of one digit, 1, 2 or 5, and zeros that is not above n.
+func round(n uint64) uint64 {
+	unit := uint64(1)
+	for n/unit >= 10 {
+		unit *= 10
+	}
+	switch head := n / unit; {
+	case head >= 5:
+		return 5 * unit
+	case head >= 2:
+		return 2 * unit
+	}
+	return unit
+}
+
+// decade gives the power of ten that is not above a rate.
+func decade(rate float64) float64 { return math.Pow10(int(math.Floor(math.Log10(rate)))) }
 
 func times(n uint64) string {
 	if n == 1 {

@@ -41,7 +41,10 @@ func TestTrend(t *testing.T) {
 	} {
 		var trend Trend
 		now := feed(&trend, start, tt.hours, tt.read)
-		got := trend.Warning(now, Limits{})
+		coarse, got := trend.Warning(now, Limits{})
+		if (coarse == "") != (got == "") {
+			t.Errorf("%s: %q, and coarse %q", tt.name, got, coarse)
+		}
 		if !strings.HasPrefix(got, tt.warn) || (tt.warn == "") != (got == "") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.warn)
 		}
@@ -57,7 +60,7 @@ func TestTheLinkThatIsKnownIsToldDaysAhead(t *testing.T) {
 		for h := range 120 {
 			now := start.Add(time.Duration(h) * time.Hour)
 			trend.Add(now, recoveries(h*505/120), true)
-			if trend.Warning(now, l) != "" {
+			if _, exact := trend.Warning(now, l); exact != "" {
 				return h
 			}
 		}
@@ -73,7 +76,7 @@ func TestTheLinkThatIsKnownIsToldDaysAhead(t *testing.T) {
 	}
 	var trend Trend
 	now := feed(&trend, start, 12, func(int) Counters { return rate(5e-13) })
-	if trend.Warning(now, Limits{BER: 1e-13}) == "" {
+	if _, exact := trend.Warning(now, Limits{BER: 1e-13}); exact == "" {
 		t.Error("a rate above the site's own limit is not told")
 	}
 }
@@ -84,8 +87,33 @@ func TestTrendFailedRecovery(t *testing.T) {
 	trend.Add(start, Counters{Recovered: &ok, RecoveryFailed: &failed}, true)
 	failed = 1
 	trend.Add(start.Add(time.Hour), Counters{Recovered: &ok, RecoveryFailed: &failed}, true)
-	if got := trend.Warning(start.Add(time.Hour), Limits{}); got != "1 recovery in 5 days, 1 of them failed" {
-		t.Errorf("%q", got)
+	if coarse, got := trend.Warning(start.Add(time.Hour), Limits{}); got != "1 recovery in 5 days, 1 of them failed" || coarse != "1 or more failed recoveries in 5 days" {
+		t.Errorf("%q, coarse %q", got, coarse)
+	}
+}
+
+// TestCoarseWords: they stay the same while the order does.
+func TestCoarseWords(t *testing.T) {
+	start := time.Unix(1.8e9, 0)
+	seen := map[string]bool{}
+	var trend Trend
+	for n := range 150 {
+		trend.Add(start, recoveries(n), true)
+		if coarse, _ := trend.Warning(start, Limits{}); coarse != "" {
+			seen[coarse] = true
+		}
+	}
+	for _, want := range []string{"10 or more recoveries in a day", "20 or more recoveries in a day", "50 or more recoveries in a day", "100 or more recoveries in a day"} {
+		if !seen[want] {
+			t.Errorf("%q is not said", want)
+		}
+		delete(seen, want)
+	}
+	if len(seen) > 0 {
+		t.Errorf("said as well: %v", seen)
+	}
+	if got := decade(2e-12); got != 1e-12 {
+		t.Errorf("the decade of 2e-12 is %g", got)
 	}
 }
 

@@ -48,6 +48,9 @@ type Triage74 struct {
 	Reason string
 }
 
+// Acts says whether something is to be done at once.
+func (t Triage74) Acts() bool { return t.Result >= Unknown }
+
 // meaning74 gives bits of one register a meaning. Registers count from 1 as in
 // NVIDIA's workflow for Hopper; the second, sixth and seventh are not defined.
 type meaning74 struct {

@@ -10,7 +10,9 @@ func (p *Plan) decide(now time.Time) {
 	p.observe(now)
 	p.relent(now)
 	p.retry(now)
+	p.yield(now)
 	p.askAnew(now)
+	p.domain(now)
 	defer p.noteHolds(now)
 	defer p.fence(now)
 	if !p.policy.Repairs() {

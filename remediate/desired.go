@@ -3,7 +3,6 @@ package remediate
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
@@ -64,6 +63,9 @@ func (p *Plan) holding() bool {
 	return slices.ContainsFunc(p.state.Open, (*Incident).holds)
 }
 
+// out says whether the node as a whole is out of service, or shall be.
+func (p *Plan) out() bool { return p.holding() && !p.state.Fencing.Lifted }
+
 func note(i *Incident) *Note {
 	v := i.Verdict
 	n := &Note{ID: v.ID, Opened: v.Opened.UTC(), Fault: string(v.Class), GPUs: []string{},
@@ -105,74 +107,4 @@ func (p *Plan) healthy(gpus []fault.Device) int {
 		}
 	}
 	return n
-}
-
-func (p *Plan) gpuCondition() Condition {
-	for _, i := range p.ranked() {
-		if i.sick() && !ofLinks(i.Verdict.Class) {
-			return broken(i.Verdict)
-		}
-	}
-	switch {
-	case !p.sources.Polled:
-		return Condition{"Unknown", "DriverNotAsked", "the driver has not answered yet"}
-	case p.sources.Blind != "":
-		return Condition{"Unknown", "DriverNotAsked", "the driver cannot be asked"}
-	case p.sources.Deaf != "":
-		return Condition{"Unknown", "KernelLogDeaf", "the kernel log cannot be heard"}
-	}
-	return Condition{"True", "NoActingFault", "no fault that takes a GPU out of service"}
-}
-
-func (p *Plan) nvlinkCondition() Condition {
-	for _, i := range p.ranked() {
-		if ofLinks(i.Verdict.Class) && (i.sick() || i.heldLinks()) {
-			return broken(i.Verdict)
-		}
-	}
-	if p.sources.Blind == "" {
-		switch p.sources.Links {
-		case fault.LinksNone:
-			return Condition{"Unknown", "NoNVLink", "no GPU has an NVLink"}
-		case fault.LinksSettling:
-			return Condition{"Unknown", "LinksSettling", "NVLinks or fabric are not up yet, and are given their time"}
-		case fault.LinksGood:
-			return Condition{"True", "LinksUp", "every NVLink that should be up is"}
-		case fault.LinksUnknown:
-		}
-	}
-	return Condition{"Unknown", "LinksNotPolled", "no link error in the kernel log; link state is not polled"}
-}
-
-// heldLinks says whether links or fabric are down and nobody is cordoned for it.
-func (i *Incident) heldLinks() bool {
-	v := i.Verdict
-	code, _ := v.Class.Code()
-	return v.Action == fault.Hold && (v.Class == fault.LinksDown || v.Class == fault.FabricUnhealthy || code >= 144 && code <= 150)
-}
-
-// ofLinks says whether a class is about NVLink rather than about its GPU.
-func ofLinks(c fault.Class) bool {
-	code, ok := c.Code()
-	return c.IsSXid() || c == fault.LinksDown || c == fault.FabricUnhealthy || c == fault.FabricManagerDead || ok && (code == 74 || code >= 144 && code <= 150)
-}
-
-// broken is a condition whose words stay the same while its cause does.
-func broken(v fault.Verdict) Condition {
-	var names []string
-	for _, g := range v.GPUs {
-		names = append(names, g.String())
-	}
-	return Condition{"False", camel(string(v.Class)), strings.TrimSpace(strings.Join(names, ", ") + " incident " + v.ID)}
-}
-
-// camel turns a class name into a reason, which the API wants in CamelCase.
-func camel(s string) string {
-	var b strings.Builder
-	for _, part := range strings.Split(s, "-") {
-		if part != "" {
-			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
-		}
-	}
-	return b.String()
 }

@@ -205,10 +205,11 @@ func (p *Plan) lets(now time.Time, i *Incident, k StepKind) bool {
 	}
 	action := guard.Action(k)
 	var holds []guard.Hold
-	for _, h := range []*guard.Hold{p.gate.inHand.Hold(), g.Rate(now, action, p.state.Acts)} {
-		if h != nil {
-			holds = append(holds, *h)
-		}
+	if h := p.gate.inHand.Hold(); h != nil {
+		holds = append(holds, *h)
+	}
+	if h := g.Rate(now, action, p.state.Acts); h != nil && (k != StepCordon || !p.out()) {
+		holds = append(holds, *h)
 	}
 	if len(holds) > 0 {
 		p.hold(i, action, holds)
@@ -236,7 +237,7 @@ func (p *Plan) returns(now time.Time, i *Incident) bool {
 
 // passes says whether the group has let an action pass, and asks for it if not.
 func (p *Plan) passes(now time.Time, i *Incident, action guard.Action) bool {
-	ask := guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.holding() && !p.state.Fencing.Lifted, Since: i.Verdict.Opened}
+	ask := guard.Ask{Incident: i.Verdict.ID, Class: i.Verdict.Class, Action: action, Hard: i.Verdict.Hard, Out: p.out(), Since: i.Verdict.Opened}
 	if action == guard.Restart {
 		ask.Workload = i.Verdict.Workloads[0]
 	}

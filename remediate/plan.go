@@ -128,6 +128,8 @@ type state struct {
 	Leave   *Leave      `json:"leave,omitempty"`
 	Acts    []guard.Act `json:"acts,omitempty"`
 	Fencing fencing     `json:"fencing,omitzero"`
+	// DomainFault is that of the whole NVLink domain, nil for none.
+	DomainFault *domainFault `json:"domainFault,omitempty"`
 }
 
 // NewPlan makes a plan with no incident.
@@ -257,7 +259,6 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 		if before.ID != "" && before.Action != v.Action {
 			p.tell(now, v, "Warning", "VerdictChanged", told(v))
 		}
-		p.domain(now, before, v)
 	}
 	p.share(now)
 	p.decide(now)
@@ -270,7 +271,9 @@ func (p *Plan) act(now time.Time, i *Incident) {
 	if i.Released {
 		return
 	}
-	switch {
+	switch s := i.step(StepCordon); {
+	case !v.Acts() && s != nil && s.Status == Guarded:
+		i.mark(now, StepCordon, Withdrawn)
 	case !v.Acts() || p.mode(i) == Observe:
 	case p.admits(now, i):
 		p.claimFor(now, i)
@@ -283,9 +286,10 @@ func (p *Plan) act(now time.Time, i *Incident) {
 	p.ask(now, i)
 }
 
-// claimFor claims the node for an incident.
+// claimFor claims the node for an incident. That is a deed where the node still serves:
+// its cordon is one, however many claim it.
 func (p *Plan) claimFor(now time.Time, i *Incident) {
-	if !i.Claimed {
+	if !p.out() {
 		p.acted(now, StepCordon)
 	}
 	i.Claimed = true

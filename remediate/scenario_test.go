@@ -19,7 +19,8 @@ import (
 // line is a time since the start, a word and its text:
 //
 //	+0s polled ADDRESS…                the driver has answered for these GPUs
-//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [closed] [app] [pods=NAME@UID,…]
+//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [elsewhere] [closed] [app] [pods=NAME@UID,…]
+//	+1s domain NAME TRAY…              the NVLink domain, and who says there that its links are not in order
 //	+1s together ADDRESS…              GPUs that can only be reset as one
 //	+1s blind WHY                      the driver cannot be asked any more
 //	+1s unproved [REPLICA]             a replica has not proved that it serves; or all have
@@ -117,6 +118,10 @@ func (s *stage) do(n int, word string, args []string) {
 		s.mode(n, args)
 	case "polled":
 		s.plan.Sources(s.now, Sources{Polled: true, GPUs: s.gpus(args)})
+	case "domain":
+		src := s.plan.sources
+		src.Domain, src.Trays = args[0], args[1:]
+		s.plan.Sources(s.now, src)
 	case "together":
 		src := s.plan.sources
 		src.Together = [][]fault.Device{s.gpus(args)}
@@ -209,6 +214,8 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 			v.Workloads = pods(value)
 		case "root":
 			v.Root = value
+		case "elsewhere":
+			v.Elsewhere = true
 		case "radius":
 			err = v.Radius.UnmarshalText([]byte(value))
 		case "drain":

@@ -50,7 +50,7 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // answer over HTTP.
 func TestStatus(t *testing.T) {
 	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed(),
-		"blind": blind(), "guarded": guarded(), "waiting": waiting(), "serving": served()} {
+		"blind": blind(), "guarded": guarded(), "waiting": waiting(), "serving": served(), "training": training()} {
 		t.Run(name, func(t *testing.T) {
 			handler := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 			server := httptest.NewServer(handler)
@@ -103,6 +103,18 @@ func healthy() agent.Status {
 	s.Node = &remediate.Desired{State: remediate.Healthy, GPUsHealthy: &count,
 		GPU:    remediate.Condition{Status: "True", Reason: "NoActingFault", Message: "no fault that takes a GPU out of service"},
 		NVLink: remediate.Condition{Status: "Unknown", Reason: "LinksNotPolled", Message: "link state is not polled"}}
+	return s
+}
+
+// training is a node whose NVLinks are on their way up.
+func training() agent.Status {
+	s := healthy()
+	s.Node.NVLink = remediate.Condition{Status: "Unknown", Reason: "LinksSettling", Message: "NVLinks or fabric are not up yet, and are given their time"}
+	for _, g := range s.GPUs {
+		d := fault.Device{PCI: g.PCI, UUID: g.UUID}
+		s.Training = append(s.Training, fault.Training{GPU: d, Class: fault.LinksDown, What: "links 0-17 down", Until: noon.Add(8 * time.Minute)},
+			fault.Training{GPU: d, Class: fault.FabricUnhealthy, What: "fabric in-progress", Until: noon.Add(9 * time.Minute)})
+	}
 	return s
 }
 

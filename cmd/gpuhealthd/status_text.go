@@ -24,6 +24,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	if lacks := s.Driver.Lacks; len(lacks) > 0 {
 		fmt.Fprintf(out, "          driver lacks: %s\n", strings.Join(lacks, ", "))
 	}
+	trainingLine(out, s, style)
 	if d := s.DCGM; d.Enabled {
 		fmt.Fprintf(out, "DCGM      %s\n", works(style, d.Absent, "a second opinion, engine "+d.Version))
 	}
@@ -65,6 +66,21 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		fmt.Fprintf(out, "\nIncidents that are over: %d, the last one %s, %s.\n", n, last.Verdict.Class, ago(s.At, last.Ended))
 	}
 	return out.Flush()
+}
+
+// trainingLine says that NVLinks or fabric are not up yet, and how long they are given;
+// what it is of each GPU the table of the GPUs says.
+func trainingLine(out io.Writer, s agent.Status, style replay.Style) {
+	gpus, until := map[string]bool{}, time.Time{}
+	for _, t := range s.Training {
+		gpus[t.GPU.String()] = true
+		if t.Until.After(until) {
+			until = t.Until
+		}
+	}
+	if len(gpus) > 0 {
+		fmt.Fprintf(out, "NVLink    %s\n", style.Bad(fmt.Sprintf("links or fabric of %s are not up, and are given until %s", replay.Count(len(gpus), "GPU"), until.UTC().Format(time.RFC3339))))
+	}
 }
 
 // unseen says why a service cannot be seen.
@@ -156,7 +172,12 @@ func gpuTable(out io.Writer, s agent.Status) {
 // gpuState is what is known of one GPU: the open faults on it, else the
 // driver's word, which is of now only while the driver can be asked about it.
 func gpuState(g inventory.GPU, s agent.Status) string {
-	var faults []string
+	var faults, training []string
+	for _, t := range s.Training {
+		if t.GPU.PCI == g.PCI {
+			training = append(training, t.What)
+		}
+	}
 	for _, i := range s.Incidents {
 		for _, d := range i.Verdict.GPUs {
 			if d.PCI == g.PCI {
@@ -171,6 +192,8 @@ func gpuState(g inventory.GPU, s agent.Status) string {
 		return "lost"
 	case !g.Listed || s.Driver.Enabled && !s.Driver.Answers(g.UUID):
 		return "unknown"
+	case len(training) > 0:
+		return strings.Join(training, ", ")
 	}
 	return "ok"
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/nvlink"
 )
 
@@ -60,6 +61,9 @@ func TestNVLinkCondition(t *testing.T) {
 		said("not asked", "Unknown", "LinksNotPolled")
 		slowPolls(1, down)
 		said("at the first poll", "Unknown", "LinksSettling")
+		if on := s.Status().Training; len(on) != 1 || on[0].GPU.UUID != uuid(3) || on[0].Class != fault.LinksDown || on[0].What != "link 2 down" {
+			t.Errorf("at the first poll: %+v", on)
+		}
 		slowPolls(13, fine)
 		said("up", "True", "LinksUp")
 		slowPolls(2, down)
@@ -69,10 +73,15 @@ func TestNVLinkCondition(t *testing.T) {
 		}
 		slowPolls(2, down)
 		said("down for good", "False", "LinksDown")
+		if on := s.Status().Training; len(on) != 0 {
+			t.Errorf("down for good, and on its way: %+v", on)
+		}
 		if !s.world.cordoned() {
 			t.Error("not cordoned")
 		}
-		slowPolls(14, fine)
+		slowPolls(1, fine)
+		said("up again, and watched", "Unknown", "LinksSettling")
+		slowPolls(13, fine)
 		said("up again", "True", "LinksUp")
 		s.stop()
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/diag"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/fleet"
@@ -38,6 +39,8 @@ type Status struct {
 	DCGM      EngineStatus    `json:"dcgm"`
 	// Services is what cannot be seen of the services of NVLink.
 	Services ServicesStatus `json:"services,omitzero"`
+	// Training is what of the NVLinks is not up and is given its time.
+	Training []fault.Training `json:"training,omitempty"`
 	// Offered is what the device plugin makes of the GPUs.
 	Offered remediate.Offered `json:"offered,omitzero"`
 	// Store is why nothing can be written down; empty when it can.
@@ -117,7 +120,7 @@ func (c *core) show() {
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
 			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
-	s.Services = c.unseen
+	s.Services, s.Training = c.unseen, c.judge.Training()
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
 	if c.opts.Replicas != nil {
 		s.Serving = cmp.Or(c.serving, &ServingStatus{Replicas: []serving.Score{}})

@@ -10,7 +10,8 @@ type Grade int
 const (
 	// Healthy: every GPU is in order.
 	Healthy Grade = iota
-	// Degraded: a fault that takes no GPU out of service, or a node on probation.
+	// Degraded: a fault that takes no GPU out of service, NVLinks that are not up yet, or
+	// a node on probation.
 	Degraded
 	// Faulty: a fault that takes the node out of service.
 	Faulty

@@ -1,12 +1,14 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -47,7 +49,7 @@ const stale = 20 * time.Second
 
 // Judge grades what an agent says of itself and its node.
 func Judge(now time.Time, s agent.Status, which Filter) Result {
-	fs := append(unseen(s), faults(s.Incidents)...)
+	fs := slices.Concat(unseen(s), faults(s.Incidents), training(s.Training))
 	r := Result{}
 	if s.Driver.Gpuless || s.Driver.Polls > 0 && s.Driver.Blind == "" {
 		r.count(s.GPUs, fs)
@@ -130,13 +132,27 @@ func faults(incidents []remediate.Incident) (fs []Finding) {
 		}
 		f.Text = strings.TrimPrefix(f.Text, "; ")
 		for _, g := range v.GPUs {
-			name := g.UUID
-			if name == "" {
-				name = g.PCI.String()
-			}
-			f.GPUs = append(f.GPUs, name)
+			f.GPUs = append(f.GPUs, name(g))
 		}
 		fs = append(fs, f)
 	}
 	return fs
 }
+
+// training grades NVLinks that are not up yet: they are no fault, and a job that needs
+// them should not begin. What is alike on several GPUs is one finding.
+func training(all []fault.Training) (fs []Finding) {
+	for _, t := range all {
+		text := fmt.Sprintf("%s, and given until %s", t.What, t.Until.UTC().Format(time.RFC3339))
+		same := slices.IndexFunc(fs, func(f Finding) bool { return f.Check == string(t.Class) && f.Text == text })
+		if same < 0 {
+			same = len(fs)
+			fs = append(fs, Finding{Check: string(t.Class), Grade: Degraded, Text: text})
+		}
+		fs[same].GPUs = append(fs[same].GPUs, name(t.GPU))
+	}
+	return fs
+}
+
+// name is a GPU's UUID, or its PCI address where that is not known.
+func name(d fault.Device) string { return cmp.Or(d.UUID, d.PCI.String()) }

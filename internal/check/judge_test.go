@@ -51,6 +51,10 @@ func TestJudge(t *testing.T) {
 	starting.Driver.Answered, starting.Driver.Polls = time.Time{}, 0
 	stuck := node()
 	stuck.Driver.Stuck = []string{"nvmlDeviceGetName on GPU-b"}
+	training := node()
+	training.Training = []fault.Training{{GPU: fault.Device{UUID: "GPU-a"}, Class: fault.LinksDown, What: "links 0-17 down", Until: noon.Add(10 * time.Minute)},
+		{GPU: fault.Device{UUID: "GPU-a"}, Class: fault.FabricUnhealthy, What: "fabric in-progress", Until: noon.Add(10 * time.Minute)},
+		{GPU: fault.Device{UUID: "GPU-b"}, Class: fault.LinksDown, What: "links 0-17 down", Until: noon.Add(10 * time.Minute)}}
 	asleep := node()
 	asleep.At = noon.Add(-time.Minute)
 	for name, c := range map[string]struct {
@@ -65,6 +69,7 @@ func TestJudge(t *testing.T) {
 		"on probation":                   {node(incident(fault.XID95, fault.Reset, probation)), "", "", "degraded: xid-95 on GPU-b: why; over, and on probation (b-1)"},
 		"released":                       {node(incident(fault.XID95, fault.Reset, released)), "", "", "degraded: xid-95 on GPU-b: why; an administrator has put the node back (b-1)"},
 		"the worst comes first":          {node(incident(fault.XID94, fault.Record), incident(fault.XID95, fault.Reset)), "", "", "faulty: xid-95 on GPU-b: why (b-1); xid-94 on GPU-b: why (b-1)"},
+		"links train":                    {training, "", "fabric-*", "degraded: links-down on GPU-a, GPU-b: links 0-17 down, and given until 2026-11-30T12:10:00Z"},
 		"blind":                          {blind(node(), "nvmlInit: no driver"), "", "", "unknown: driver: nvmlInit: no driver"},
 		"blind and degraded":             {blind(node(incident(fault.XID94, fault.Record)), "x"), "", "", "unknown: driver: x; xid-94 on GPU-b: why (b-1)"},
 		"blind and faulty":               {blind(node(incident(fault.XID79, fault.Reboot)), "x"), "", "", "faulty: xid-79 on GPU-b: why (b-1); driver: x"},

@@ -42,7 +42,9 @@ func ruleText(r fault.Rule) Agent {
 	switch {
 	case r.Class == fault.RecoveryAction:
 		a.Why = append(a.Why, "What the driver asks for is done, whatever the catalogue says of the number beside it.")
-	case r.Class.IsSXid():
+	case r.Class == fault.FabricManagerDead:
+		a.Why = append(a.Why, "Once it runs again, the reset of the GPUs that went on without it is asked for: they have lost multicast (NVLS).")
+	case r.Class.IsSXid(), r.Class == fault.IMEXDown: // no GPU's, of which the driver could ask anything
 	case r.Floor:
 		a.Why = append(a.Why, "The driver's recovery action may raise this, and never lowers it.")
 	default:

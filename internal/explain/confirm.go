@@ -29,6 +29,8 @@ const (
 	aboutMemory
 	aboutLink
 	aboutSwitch
+	aboutFabric
+	aboutIMEX
 	aboutBus
 	aboutGSP
 	aboutDriver
@@ -41,6 +43,8 @@ var topics = map[fault.Class]topic{
 	fault.XIDClass(171): aboutMemory, fault.XIDClass(172): aboutMemory,
 	fault.XID79: aboutBus, fault.GPULost: aboutBus,
 	fault.XID119: aboutGSP, fault.XID120: aboutGSP, fault.GSPTimeout: aboutGSP, fault.InitFailed: aboutGSP,
+	fault.LinksDown: aboutLink, fault.NVLinkDegrading: aboutLink, fault.FabricUnhealthy: aboutFabric,
+	fault.FabricManagerDead: aboutSwitch, fault.IMEXDown: aboutIMEX,
 	fault.DriverHung: aboutGSP, fault.DriverMismatch: aboutDriver, fault.AgentBlind: aboutDriver,
 }
 
@@ -87,6 +91,16 @@ var topicChecks = map[topic][]Check{
 		{"tail -n 50 /var/log/fabricmanager.log", "which switch and port it blames"},
 		{"nvidia-smi nvlink --status", "which GPUs have lost links: one GPU points to that GPU, all to the switch"},
 	},
+	aboutFabric: {
+		{"nvidia-smi -q -i " + gpuMark + " | grep -A 12 Fabric", "how far its registration is, with what status, in which clique, and its health"},
+		{"nvidia-smi nvlink --status -i " + gpuMark, "whether its links are up: without them it cannot register"},
+		{"systemctl status nvidia-fabricmanager", "on a node with NVSwitches of its own: who registers it; a tray of a rack has none"},
+	},
+	aboutIMEX: {
+		{"nvidia-imex-ctl -q", "READY, where the host runs the daemon; where pods do, ask in the daemon's pod"},
+		{"systemctl status nvidia-imex", "whether it runs, and its last words"},
+		{"timeout 20 nvidia-imex-ctl -N", "which trays of the domain it does not reach; it can hang"},
+	},
 	aboutBus: {
 		{"nvidia-smi --query-gpu=index,uuid,pci.bus_id --format=csv", "whether the GPU is still listed; compare the count"},
 		{"lspci -vv -s " + gpuMark, "\"rev ff\" or no device: gone from the bus"},
@@ -111,7 +125,7 @@ func (s subject) checks(diag int) []Check {
 	}
 	checks := slices.Clone(topicChecks[s.topic()])
 	switch s.topic() {
-	case aboutProgram, aboutDriver:
+	case aboutProgram, aboutDriver, aboutIMEX:
 	default:
 		checks = append(checks, recoveryCheck)
 	}
@@ -135,6 +149,7 @@ func (s subject) checks(diag int) []Check {
 var (
 	xidDocument    = Document{"XID errors", "https://docs.nvidia.com/deploy/xid-errors/index.html"}
 	memoryDocument = Document{"GPU memory error management", "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html"}
+	imexDocument   = Document{"IMEX service guide", "https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/index.html"}
 	fabricDocument = Document{"Fabric manager user guide", "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"}
 	debugDocument  = Document{"GPU debug guidelines", "https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html"}
 )
@@ -151,7 +166,9 @@ func (s subject) documents() []Document {
 	switch s.topic() {
 	case aboutMemory:
 		ds = append(ds, memoryDocument)
-	case aboutLink, aboutSwitch:
+	case aboutIMEX:
+		ds = append(ds, imexDocument)
+	case aboutLink, aboutSwitch, aboutFabric:
 		ds = append(ds, fabricDocument)
 	case aboutBus, aboutGSP, aboutDriver:
 		ds = append(ds, debugDocument)

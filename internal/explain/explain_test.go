@@ -24,6 +24,10 @@ var questions = []struct{ file, question, driver string }{
 	{"sxid-20034.txt", "sxid 20034", ""},
 	{"remap-pending.txt", "remap-pending", ""},
 	{"driver-mismatch.txt", "driver-mismatch", ""},
+	{"links-down.txt", "links-down", ""},
+	{"fabric-unhealthy.txt", "fabric-unhealthy", ""},
+	{"fabric-manager-dead.txt", "fabric-manager-dead", ""},
+	{"imex-down.txt", "imex-down", ""},
 	{"line-95.txt", "NVRM: Xid (PCI:0000:3b:00): 95, pid=7062, name=python3, Uncontained: LTC TAG (0x2, 0x1). RST: Yes, D-RST: No", ""},
 	{"line-74.txt", "[  812.004310] NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 14(0x0, 0x0, 0x2000, 0x0, 0x0, 0x0, 0x0)", ""},
 	{"line-149.txt", "May 19 07:08:57 node-a kernel: NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 09 (0x004525c6 0x00000000)", "570.86.15"},
@@ -53,7 +57,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	e, err := Explain(questions[7].question, "")
+	e, err := Explain(questions[11].question, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,8 +193,10 @@ func switchMeaning(code int) (Meaning, bool) {
 // blame is for the classes that no catalogue has a row of.
 func blame(class fault.Class) string {
 	switch class {
-	case fault.DriverMismatch, fault.AgentBlind:
+	case fault.DriverMismatch, fault.AgentBlind, fault.FabricManagerDead, fault.IMEXDown:
 		return "host"
+	case fault.LinksDown, fault.NVLinkDegrading, fault.FabricUnhealthy:
+		return "link"
 	case fault.DriverHung:
 		return "driver"
 	}

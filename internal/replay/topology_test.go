@@ -61,7 +61,7 @@ func TestLoadTopology(t *testing.T) {
 	if topology, err := LoadTopology("gb200-nvl72"); err != nil || topology.Trays != 18 {
 		t.Errorf("%v, %v", topology, err)
 	}
-	if _, err := LoadTopology("hgx-h900"); err == nil || !strings.Contains(err.Error(), "hgx-h100, hgx-b200, gb200-nvl72, pcie") {
+	if _, err := LoadTopology("hgx-h900"); err == nil || !strings.Contains(err.Error(), "hgx-h100, hgx-b200, gb200-nvl72, gb300-nvl72, pcie") {
 		t.Errorf("%v", err)
 	}
 }
