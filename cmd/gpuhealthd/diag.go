@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -45,7 +43,7 @@ called off. 1 and 2 as for every command.`,
 	cmd.Flags().StringSliceVar(&f.asked.GPUs, "gpu", nil, "the UUID of a GPU; may be given several times")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for the answer and show it")
 	cmd.Flags().StringVar(&f.url, "url", "", "where the daemon answers (default http.listen of the configuration, http://127.0.0.1:9878)")
-	cmd.Flags().StringVar(&f.config, "config", "", "the daemon's configuration file; by it dcgmi is run from here where no daemon runs")
+	cmd.Flags().StringVar(&f.config, "config", hostFile, "the daemon's configuration, if it is there; by it dcgmi is run from here where no daemon runs")
 	return cmd
 }
 
@@ -53,18 +51,17 @@ func runDiag(cmd *cobra.Command, f diagFlags) error {
 	if f.asked.Level < 1 || f.asked.Level > 3 {
 		return exitError{2, fmt.Errorf("level %d is not 1, 2 or 3", f.asked.Level)}
 	}
-	cfg, err := f.configured()
+	cfg, url, err := besideDaemon{f.url, f.config}.settings(cmd)
 	if err != nil {
 		return err
 	}
-	url := strings.TrimSuffix(cmp.Or(f.url, cfg.HTTP.URL()), "/")
 	if url == "" {
 		return diagAlone(cmd, cfg, f)
 	}
 	id, err := askDiag(cmd.Context(), url, f.asked)
 	var dial *net.OpError
 	switch {
-	case errors.As(err, &dial) && dial.Op == "dial" && (f.config != "" || f.url == ""):
+	case errors.As(err, &dial) && dial.Op == "dial" && (cmd.Flags().Changed("config") || f.url == ""):
 		return diagAlone(cmd, cfg, f)
 	case err != nil:
 		return err
@@ -116,16 +113,4 @@ func exits(c remediate.Check, why string) error {
 		return exitError{3, errors.New("a GPU has failed the diagnosis")}
 	}
 	return exitError{4, fmt.Errorf("the diagnosis proves nothing: %s", strings.TrimSuffix(fmt.Sprintf("%s: %s", c, replay.Printable(why)), ": "))}
-}
-
-// configured is the configuration that was named, or the default.
-func (f diagFlags) configured() (config.Config, error) {
-	if f.config == "" {
-		return config.Default(), nil
-	}
-	cfg, err := config.Load(f.config)
-	if err != nil {
-		return cfg, exitError{2, err}
-	}
-	return cfg, nil
 }

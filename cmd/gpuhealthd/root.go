@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -49,17 +48,8 @@ read, 1 for any other error; check has its own.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	check := checkCommand()
-	cmd.AddCommand(runCommand(), check, replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), manCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), manCommand(), versionCommand())
 	strict(cmd)
-	check.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return unsure(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
-	})
-	check.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unsure(fmt.Errorf("check takes no arguments, and there is %q", args[0]))
-		}
-		return nil
-	}
+	cmd.AddCommand(checkCommand()) // which tells of its misuse itself
 	return cmd
 }

@@ -81,7 +81,8 @@ type Options struct {
 	CapacityOff string
 	// Reset says how far a reset reaches.
 	Reset ResetScope
-	// StatePath is the store's file.
+	// StatePath is the store's file; empty is an agent without memory, which leaves
+	// nothing behind.
 	StatePath string
 	// Grace is how long a driver that does not answer is no fault yet.
 	Grace time.Duration

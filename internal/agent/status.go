@@ -73,6 +73,8 @@ type DriverStatus struct {
 	Blind string `json:"blind,omitempty"`
 	// Gpuless says that it need not answer: the PCI bus lists no GPU.
 	Gpuless bool `json:"gpuless,omitempty"`
+	// Expect is how many GPUs the node must have; 0 where nobody says.
+	Expect int `json:"expect,omitempty"`
 	// Stuck are the calls that do not return while polls do, each on one GPU or,
 	// where no GPU is named, on none.
 	Stuck []string `json:"stuck,omitempty"`
@@ -111,7 +113,7 @@ func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
-			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
+			Gpuless: c.gpuless && c.silent != "", Expect: c.opts.Judge.Expect, Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
 	s.Services = c.unseen
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
