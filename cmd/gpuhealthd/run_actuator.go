@@ -19,6 +19,7 @@ import (
 // actuate adds who carries the plan out. api is nil where no API server has a part
 // in it.
 func actuate(opts *agent.Options, cfg config.Config) (api *rest.Config, err error) {
+	opts.ActuatorName = string(cfg.Actuator)
 	if cfg.Actuator == config.ActuatorLog {
 		opts.Actuator = logact.New(opts.Log)
 		return nil, nil

@@ -46,7 +46,7 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // answer over HTTP.
 func TestStatus(t *testing.T) {
 	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed(),
-		"blind": blind(), "guarded": guarded(), "waiting": waiting()} {
+		"blind": blind(), "guarded": guarded(), "waiting": waiting(), "drained": drained()} {
 		t.Run(name, func(t *testing.T) {
 			handler, err := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 			if err != nil {

@@ -54,6 +54,8 @@ type Options struct {
 	// Bus lists the GPUs on the PCI bus; nil where nobody asks it.
 	Bus      func() ([]pci.Device, error)
 	Actuator Actuator
+	// ActuatorName is what the configuration calls it.
+	ActuatorName string
 	// Watcher may be nil.
 	Watcher Watcher
 	// Replicas asks the serving engines; nil where nobody does.

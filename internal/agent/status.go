@@ -19,8 +19,13 @@ type Status struct {
 	At     time.Time      `json:"at"`
 	BootID string         `json:"bootID"`
 	Mode   remediate.Mode `json:"mode"`
+	// Actuator is who is told, as the configuration calls it.
+	Actuator string `json:"actuator,omitempty"`
 	// Node is what the Node object shall say; nil while nothing is known yet.
-	Node      *remediate.Desired   `json:"node,omitempty"`
+	Node *remediate.Desired `json:"node,omitempty"`
+	// Closed says that the node took no new work when it was looked at last, whoever
+	// wants that.
+	Closed    bool                 `json:"closed,omitempty"`
 	Incidents []remediate.Incident `json:"incidents"`
 	History   []remediate.Incident `json:"history"`
 	// Diagnoses are those that open incidents ask for.
@@ -122,8 +127,8 @@ func (c *core) show() {
 	}
 	s.Fences, _ = c.plan.Fences()
 	s.DCGM.Enabled = c.opts.Engine != nil
-	if c.plan.Ready() {
-		d := c.plan.Desired()
+	s.Actuator, s.Closed = c.opts.ActuatorName, c.closed
+	if d := c.plan.Desired(); c.plan.Ready() && !d.Look {
 		s.Node = &d
 	}
 	s.Diagnoses = []diag.Request{}
