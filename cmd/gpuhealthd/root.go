@@ -42,8 +42,7 @@ broken and how far the damage reaches, and takes the node out of service when
 it must. In mode contain, the default, it cordons, taints and labels, and
 requests the rest; only in mode repair does it drain, reset and reboot itself.
 
-Exit 0 for what is done, 2 for a wrong command line or an input that cannot be
-read, 1 for any other error; check has its own.`,
+` + exitStatus + ` check and diag have their own.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
