@@ -40,7 +40,7 @@ func TestTheManual(t *testing.T) {
 			t.Errorf("there is a page %s", name)
 		}
 		if groff, err := exec.LookPath("groff"); err == nil {
-			if said, err := exec.Command(groff, "-k", "-man", "-ww", "-z", path).CombinedOutput(); err != nil || len(said) > 0 {
+			if said, err := exec.Command(groff, "-K", "utf8", "-T", "utf8", "-man", "-ww", "-z", path).CombinedOutput(); err != nil || len(said) > 0 {
 				t.Errorf("%s: %v\n%s", path, err, said)
 			}
 		}
