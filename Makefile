@@ -37,10 +37,12 @@ build: deps ## build/gpuhealthd
 
 .PHONY: packages
 packages: deps ## build/packages: deb and rpm, for arm64 too where its cross compiler is installed
+	@rm -f build/packages/*.deb build/packages/*.rpm # those of another version
 	@for arch in $(ARCHES); do packaging/packages.sh $$arch '$(RELEASE)' build/packages; done
 
 .PHONY: image
 image: deps ## build/image: the container image, for the same
+	@rm -f build/image/*.tar
 	@for arch in $(ARCHES); do packaging/image/build.sh $$arch '$(RELEASE)' build/image; done
 
 .PHONY: sim

@@ -2,8 +2,11 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gpuhealthd/gpuhealthd/xidparse"
 )
 
 // Class names a kind of fault as the public contract spells it. Codes that
@@ -76,6 +79,27 @@ func (c Class) IsSXid() bool { return strings.HasPrefix(string(c), "sxid-") }
 // Known says whether the class has a rule of its own, or its number a row in a
 // catalogue.
 func (c Class) Known() bool { return RuleFor(c).known }
+
+// Classes lists every class that is known: those with rules of their own, and those of
+// the catalogues' numbers.
+func Classes() []Class {
+	var all []Class
+	for _, r := range rules {
+		all = append(all, r.Class)
+	}
+	add := func(c Class) {
+		if c.Known() && !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	for _, code := range xidparse.Codes() {
+		add(XIDClass(code))
+	}
+	for _, code := range xidparse.SXidCodes() {
+		add(SXIDClass(code))
+	}
+	return all
+}
 
 // sxid gives the number in an "sxid-N" class.
 func (c Class) sxid() (int, bool) {

@@ -105,7 +105,8 @@ func (j *Judge) bus(now time.Time, inv Inventory, listed map[xidparse.PCI]bool) 
 	}
 	if short := j.cfg.Expect - len(inv.GPUs); short > 0 {
 		if j.short++; j.short >= lostLimit {
-			j.shown(now, xidparse.PCI{}, GPUCountShort)
+			e := j.shown(now, xidparse.PCI{}, GPUCountShort)
+			e.Evidence = []string{fmt.Sprintf("%d of %d", len(inv.GPUs), j.cfg.Expect)}
 		}
 		return
 	}

@@ -41,7 +41,7 @@ func (j *Judge) verdict(e *episode) Verdict {
 		v.Radius = Node
 		why = append(why, j.refineManager(e, &v)...)
 		if e.Class == GPUCountShort {
-			why = []string{"the driver lists fewer GPUs than the node must have"}
+			why = []string{strings.Join(append([]string{"the driver lists fewer GPUs than the node must have"}, e.Evidence...), ": ")}
 		}
 		why = append(why, refineNameless(e, &v)...)
 	}

@@ -24,6 +24,11 @@ fi
 "$here" man "$BUILD/man"
 gzip -9n "$BUILD"/man/*
 for shell in bash zsh fish; do "$here" completion "$shell" >"$BUILD/completion/$shell"; done
+# What the configuration's comments point to; tests are for the repository.
+mkdir "$BUILD/doc"
+cp -R docs deploy "$BUILD/doc"
+find "$BUILD/doc" -name '*_test.go' -delete
+chmod -R u=rwX,go=rX "$BUILD/doc"
 { # in Debian's own form
 	printf 'gpuhealthd (%s) unstable; urgency=medium\n\n' "$PACKAGE_VERSION"
 	sed -n 's/^- /  * /p' CHANGELOG.md | fold -s -w 76 | sed 's/^[^ ]/    &/'

@@ -59,7 +59,7 @@ func (p *Plan) waitsFor(now time.Time, i *Incident, s Step) (what string, until 
 		if i.Verdict.Hard && p.mode(i) == Repair {
 			until = later(s.Since, i.Seen).Add(p.policy.Unreachable)
 		}
-		return "the Node to show it", until
+		return "the scheduler to show it", until
 	case Held:
 		return p.sources.Store, until
 	case Overdue:

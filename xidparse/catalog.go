@@ -65,3 +65,21 @@ func LookupSXid(code int) (SXidEntry, bool) {
 	}
 	return sxids[i], true
 }
+
+// Codes lists the XIDs of the catalogue, the lowest first.
+func Codes() []int {
+	all := make([]int, 0, len(catalog))
+	for _, e := range catalog {
+		all = append(all, e.Code)
+	}
+	return all
+}
+
+// SXidCodes lists its SXids, the lowest first.
+func SXidCodes() []int {
+	all := make([]int, 0, len(sxids))
+	for _, e := range sxids {
+		all = append(all, e.Code)
+	}
+	return all
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,16 +14,12 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
-// once finds out without a daemon: by an agent that only observes, with a memory
-// that is thrown away.
-func (c checking) once(ctx context.Context) (agent.Status, error) {
-	memory, err := os.MkdirTemp("", "gpuhealthd-check-")
-	if err != nil {
-		return agent.Status{}, err
-	}
-	defer func() { _ = os.RemoveAll(memory) }() // a leftover in the temp folder harms nothing
+// once finds out without a daemon: by an agent that only observes and remembers
+// nothing. Nothing is written that a check which is killed could leave behind, and no
+// disk that hangs holds up its end.
+func (c *checking) once(ctx context.Context) (agent.Status, error) {
 	lock := childLock(c.cfg.State.Path)
-	cfg := c.observing(memory)
+	cfg := c.observing()
 	nobody := func() *agent.Agent { return nil } // an agent that only observes does no deed that would ask
 	opts, err := options(cfg, slog.New(slog.DiscardHandler), agent.NewMetrics(prometheus.NewRegistry()), nobody)
 	if err != nil {
@@ -39,11 +34,11 @@ func (c checking) once(ctx context.Context) (agent.Status, error) {
 }
 
 // observing is the configuration of an agent that is asked once.
-func (c checking) observing(memory string) config.Config {
+func (c *checking) observing() config.Config {
 	cfg := c.cfg
 	cfg.Mode, cfg.Actuator = remediate.Observe, config.ActuatorLog
 	cfg.DCGM.Enabled, cfg.Evidence.Keep = false, 0
-	cfg.State.Path = filepath.Join(memory, "state.db")
+	cfg.State.Path = ""
 	// A call that hangs must be known before the deadline; the child looks once a period.
 	cfg.NVML.Deadline = min(cfg.NVML.Deadline, config.Duration(c.deadline/2))
 	cfg.NVML.Period = min(cfg.NVML.Period, config.Duration(c.deadline/10))
@@ -54,7 +49,7 @@ func (c checking) observing(memory string) config.Config {
 // the driver stuck, one after the other, leave one child behind and not one each. A
 // user who may not write beside the state goes without.
 func childLock(store string) string {
-	lock := filepath.Join(filepath.Dir(store), "check")
+	lock := beside(store, "check")
 	if os.MkdirAll(lock, 0o755) != nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ func configCommand() *cobra.Command {
 		Use: "validate FILE", Short: "Check a file; exit 2 names what is wrong with it", Args: cobra.ExactArgs(1),
 		Long: `validate reads a file as the daemon does; exit 2 names file, line and field of what
 is wrong. A program that the file names and that is not on this machine is a warning:
-the file may be for others.`,
+the file may be for others. So is a file in a home, which the packages' unit hides.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := config.Load(args[0])
 			if err != nil {
@@ -24,6 +24,9 @@ the file may be for others.`,
 			}
 			for _, m := range missing(c) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s: on this machine: %s\n", args[0], m.Setting, m.Why)
+			}
+			for _, f := range c.InHomes() {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %s: %s: %s\n", args[0], f.Setting, f.Path, hiddenByUnit)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: valid\n", args[0])
 			return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/httpd"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -76,16 +74,15 @@ called off. 1 and 2 as for every command.`,
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for the answer and show it")
 	cmd.Flags().BoolVar(&f.cancel, "cancel", false, "take back what the daemon is asked for, and end it where it runs")
 	cmd.Flags().StringVar(&f.url, "url", "", "where the daemon answers (default http.listen of the configuration, http://127.0.0.1:9878)")
-	cmd.Flags().StringVar(&f.config, "config", "", "the daemon's configuration file; by it dcgmi is run from here where no daemon runs")
+	cmd.Flags().StringVar(&f.config, "config", hostFile, "the daemon's configuration, if it is there; by it dcgmi is run from here where no daemon runs")
 	return cmd
 }
 
 func runDiag(cmd *cobra.Command, f diagFlags) error {
-	cfg, err := f.configured()
+	cfg, url, err := besideDaemon{withScheme(f.url), f.config}.settings(cmd)
 	if err != nil {
 		return err
 	}
-	url := strings.TrimSuffix(cmp.Or(withScheme(f.url), cfg.HTTP.URL()), "/")
 	switch {
 	case f.cancel && url == "":
 		return errors.New("by this configuration the daemon has no fixed address: name it with --url")
@@ -97,7 +94,7 @@ func runDiag(cmd *cobra.Command, f diagFlags) error {
 	id, err := askDiag(cmd.Context(), url, f.asked)
 	var dial *net.OpError
 	switch {
-	case errors.As(err, &dial) && dial.Op == "dial" && (f.config != "" || f.url == ""):
+	case errors.As(err, &dial) && dial.Op == "dial" && (cmd.Flags().Changed("config") || f.url == ""):
 		return diagAlone(cmd, cfg, f)
 	case err != nil:
 		return err
@@ -172,16 +169,4 @@ func exits(c remediate.Check, why string) error {
 		return exitError{3, errors.New("a GPU has failed the diagnosis")}
 	}
 	return exitError{4, fmt.Errorf("the diagnosis proves nothing: %s", strings.TrimSuffix(fmt.Sprintf("%s: %s", c, replay.Printable(why)), ": "))}
-}
-
-// configured is the configuration that was named, or the default.
-func (f diagFlags) configured() (config.Config, error) {
-	if f.config == "" {
-		return config.Default(), nil
-	}
-	cfg, err := config.Load(f.config)
-	if err != nil {
-		return cfg, exitError{2, err}
-	}
-	return cfg, nil
 }

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/evidence"
 )
 
@@ -23,11 +21,14 @@ type eventSource interface {
 }
 
 // eventsFrom says where to read: from a folder where that is given, else from the
-// daemon, else from the folder that it has by default.
-type eventsFrom struct{ url, dir string }
+// daemon, else from the folder that its configuration says.
+type eventsFrom struct {
+	daemon besideDaemon
+	dir    string
+}
 
 func (f *eventsFrom) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.url, "url", "http://127.0.0.1:9878", "where the daemon answers")
+	f.daemon.flags(cmd)
 	cmd.Flags().StringVar(&f.dir, "dir", "", "read this folder of bundles and ask no daemon (evidence, beside the daemon's state.path)")
 }
 
@@ -38,16 +39,23 @@ func (f *eventsFrom) ask(cmd *cobra.Command, do func(context.Context, eventSourc
 	if f.dir != "" {
 		return do(ctx, folder{evidence.NewDir(f.dir, evidence.Limits{})})
 	}
-	err := do(ctx, running{strings.TrimSuffix(f.url, "/")})
+	cfg, url, err := f.daemon.settings(cmd)
+	if err != nil {
+		return err
+	}
+	if url == "" {
+		return do(ctx, folder{evidence.NewDir(evidenceBeside(cfg.State.Path), evidence.Limits{})})
+	}
+	err = do(ctx, running{url})
 	var dial *net.OpError
 	if !errors.As(err, &dial) || dial.Op != "dial" {
 		return err
 	}
-	dir := evidenceBeside(config.Default().State.Path)
+	dir := evidenceBeside(cfg.State.Path)
 	if cmd.Flags().Changed("url") || !evidence.NewDir(dir, evidence.Limits{}).Exists() {
 		return fmt.Errorf("%w; where the daemon does not run, name the folder of its evidence with --dir", err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "No daemon answers at %s; this is from %s.\n", f.url, dir)
+	fmt.Fprintf(cmd.ErrOrStderr(), "No daemon answers at %s; this is from %s.\n", url, dir)
 	return do(ctx, folder{evidence.NewDir(dir, evidence.Limits{})})
 }
 

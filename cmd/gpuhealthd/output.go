@@ -17,6 +17,7 @@ const (
 // flags gives a command both spellings, "-o json" and "--json".
 func (o *output) flags(cmd *cobra.Command) {
 	cmd.Flags().VarP(o, "output", "o", `"text" or "json"`)
+	complete(cmd, "output", func() []string { return []string{string(outputText), string(outputJSON)} })
 	cmd.Flags().BoolFunc("json", "the same as -o json", func(string) error { return o.Set(string(outputJSON)) })
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -43,23 +42,13 @@ broken and how far the damage reaches, and takes the node out of service when
 it must. In mode contain, the default, it cordons, taints and labels, and
 requests the rest; only in mode repair does it drain, reset and reboot itself.
 
-Exit 0 for what is done, 2 for a wrong command line or an input that cannot be
-read, 1 for any other error; check has its own.`,
+` + exitStatus + ` check and diag have their own.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	check := checkCommand()
-	cmd.AddCommand(runCommand(), check, replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), manCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), replayCommand(), explainCommand(), statusCommand(), topologyCommand(), eventsCommand(), diagCommand(), configCommand(), demoCommand(), probeCommand(), manCommand(), versionCommand())
 	strict(cmd)
-	check.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return unsure(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
-	})
-	check.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unsure(fmt.Errorf("check takes no arguments, and there is %q", args[0]))
-		}
-		return nil
-	}
+	cmd.AddCommand(checkCommand()) // which tells of its misuse itself
 	return cmd
 }

@@ -136,8 +136,8 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 	if d := cfg.DCGM; d.Enabled {
 		engine := dcgm.Config{Address: d.Address, Embedded: d.Embedded, Profiling: d.Profiling,
 			Period: time.Duration(d.Period), Deadline: time.Duration(d.Deadline)}
-		lock := filepath.Join(filepath.Dir(cfg.State.Path), "dcgm")
-		if d.Embedded && os.MkdirAll(lock, 0o700) == nil {
+		lock := beside(cfg.State.Path, "dcgm")
+		if d.Embedded && lock != "" && os.MkdirAll(lock, 0o700) == nil {
 			engine.Lock = lock // an embedded engine has the driver open, and may get stuck in it
 		}
 		opts.Engine = dcgm.New(engine)
@@ -156,7 +156,15 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 // nvmlConfig says how the driver is asked.
 func nvmlConfig(cfg config.Config) nvml.Config {
 	return nvml.Config{Period: time.Duration(cfg.NVML.Period), SlowPeriod: time.Duration(cfg.NVML.SlowPeriod), Deadline: time.Duration(cfg.NVML.Deadline),
-		Lock: filepath.Dir(cfg.State.Path), LibraryPaths: cfg.NVML.LibraryPaths}
+		Lock: beside(cfg.State.Path, ""), LibraryPaths: cfg.NVML.LibraryPaths}
+}
+
+// beside is a path in the folder of a store; empty where nothing is stored.
+func beside(store, name string) string {
+	if store == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(store), name)
 }
 
 // bundles is where evidence lies.
@@ -165,7 +173,7 @@ func bundles(cfg config.Config) *evidence.Dir {
 }
 
 // evidenceBeside is the folder of the bundles beside a store.
-func evidenceBeside(store string) string { return filepath.Join(filepath.Dir(store), "evidence") }
+func evidenceBeside(store string) string { return beside(store, "evidence") }
 
 // slots are read once: a board moves only while the host is off.
 func slots(log *slog.Logger) map[xidparse.PCI]string {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -16,9 +18,13 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/slurm"
 )
 
+// hiddenByUnit is why a file that is there is not there for the daemon.
+const hiddenByUnit = "the unit of the packages hides homes from the daemon (ProtectHome): put it below /etc/gpuhealthd"
+
 // actuate adds who carries the plan out. api is nil where no API server has a part
 // in it.
 func actuate(opts *agent.Options, cfg config.Config) (api *rest.Config, err error) {
+	opts.ActuatorName = string(cfg.Actuator)
 	if cfg.Actuator == config.ActuatorLog {
 		opts.Actuator = logact.New(opts.Log)
 		return nil, nil
@@ -36,6 +42,9 @@ func actuate(opts *agent.Options, cfg config.Config) (api *rest.Config, err erro
 		return nil, nil
 	}
 	if api, err = kube.Config(cfg.Kubernetes.Kubeconfig, version); err != nil {
+		if slices.ContainsFunc(cfg.InHomes(), func(f config.File) bool { return f.Path == cfg.Kubernetes.Kubeconfig }) {
+			err = fmt.Errorf("%w; %s", err, hiddenByUnit)
+		}
 		return nil, err
 	}
 	o := kube.Options{Name: opts.Name, Config: api, Log: opts.Log, Observe: opts.Metrics.Request, WatchDelay: time.Duration(cfg.Kubernetes.StartJitter)}

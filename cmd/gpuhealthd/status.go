@@ -16,11 +16,15 @@ import (
 )
 
 func statusCommand() *cobra.Command {
-	var url string
+	var daemon besideDaemon
 	var out output
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show what the running daemon holds of this node", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			url, err := daemon.address(cmd)
+			if err != nil {
+				return err
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
 			defer cancel()
 			s, body, err := askStatus(ctx, url)
@@ -34,7 +38,7 @@ func statusCommand() *cobra.Command {
 			return printStatus(cmd.OutOrStdout(), s, styleFor(cmd.OutOrStdout()))
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", "http://127.0.0.1:9878", "where the daemon answers")
+	daemon.flags(cmd)
 	out.flags(cmd)
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/collector/kernlog"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
@@ -41,7 +42,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	if s.API != nil {
 		trouble = s.API.Error + "; " + waiting
 	}
-	fmt.Fprintf(out, "API       %s\n", works(style, trouble, "in order, "+waiting))
+	fmt.Fprintf(out, "%-9s %s\n", toldLabel(s), works(style, trouble, "in order, "+waiting))
 	if o := s.Offered; o.Capacity > 0 {
 		fmt.Fprintf(out, "Plugin    offers %d of %s to pods: the device plugin's policy, not judged here\n", o.Allocatable, replay.Count(o.Capacity, "GPU"))
 	}
@@ -83,6 +84,19 @@ func trainingLine(out io.Writer, s agent.Status, style replay.Style) {
 	}
 }
 
+// toldLabel names who is told what the node shall be.
+func toldLabel(s agent.Status) string {
+	switch config.Actuator(s.Actuator) {
+	case config.ActuatorSlurm:
+		return "Slurm"
+	case config.ActuatorExec:
+		return "Exec"
+	case config.ActuatorLog:
+		return "Log"
+	}
+	return "API"
+}
+
 // unseen says why a service cannot be seen.
 func unseen(out io.Writer, service, why string, style replay.Style) {
 	if why != "" {
@@ -104,14 +118,23 @@ func kernelLines(out io.Writer, s agent.Status, style replay.Style) {
 
 func nodeLine(s agent.Status, style replay.Style) string {
 	if s.Node == nil {
-		return "not known yet (mode " + string(s.Mode) + ")"
+		text := "not known yet (mode " + string(s.Mode) + ")"
+		if s.API != nil {
+			text += ": " + toldLabel(s) + " has not said what it is"
+		}
+		return text
 	}
 	text := string(s.Node.State)
 	if s.Node.Fault != "" {
 		text += ": " + s.Node.Fault + ", radius " + s.Node.Radius
 	}
 	text += " (mode " + string(s.Mode) + ")"
-	if s.Node.State == remediate.Healthy {
+	switch {
+	case s.API != nil:
+		return style.Bad(text + "; " + toldLabel(s) + " does not say so yet")
+	case s.Closed && s.Node.State == remediate.Healthy:
+		return style.Bad(text + "; kept out of service by somebody else")
+	case s.Node.State == remediate.Healthy:
 		return style.Good(text)
 	}
 	return style.Bad(text)
@@ -202,7 +225,7 @@ func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.
 	fmt.Fprintf(out, "\nIncident %s, %s, opened %s\n  %s\n  %s\n", i.Verdict.ID, i.State, ago(s.At, i.Verdict.Opened),
 		style.Verdict(i.Verdict), i.Verdict.Reason)
 	for _, step := range i.Steps {
-		fmt.Fprintf(out, "  %-8s %s, %s%s\n", step.Kind, step.Status, ago(s.At, step.Since), waits(i, step))
+		fmt.Fprintf(out, "  %-8s %s, %s%s\n", step.Kind, step.Status, ago(s.At, step.Since), waits(s, i, step))
 	}
 	for _, h := range i.Held {
 		fmt.Fprintf(out, "  held     %s\n", style.Bad(heldText(s, h)))
@@ -216,7 +239,11 @@ func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.
 }
 
 // waits says what a step waits for, or what came of it.
-func waits(i remediate.Incident, step remediate.Step) string {
+func waits(s agent.Status, i remediate.Incident, step remediate.Step) string {
+	asked := step.Status == remediate.Requested || step.Status == remediate.WhenIdle
+	if step.Kind == remediate.StepDrain && asked && config.Actuator(s.Actuator) == config.ActuatorSlurm {
+		return "; Slurm does that: the drained node's jobs go on to their end, and no other begins"
+	}
 	for _, w := range i.Waits {
 		if w.Step != step.Kind {
 			continue

@@ -15,7 +15,8 @@ import (
 )
 
 func topologyCommand() *cobra.Command {
-	var url, model string
+	var daemon besideDaemon
+	var model string
 	format := drawing("text")
 	cmd := &cobra.Command{
 		Use: "topology", Short: "Draw who is wired to whom by NVLink", Args: cobra.NoArgs,
@@ -24,22 +25,24 @@ those of a named machine without any daemon. ===== is a link that is up, --x--
 one that is down. Which link of a rack leads to which switch is known only
 where the site has said so, in nvml.linkSwitches.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			node, err := nodeOf(cmd.Context(), url, model)
+			node, err := nodeOf(cmd, daemon, model)
 			if err != nil {
 				return err
 			}
 			return format.print(cmd.OutOrStdout(), node)
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", "http://127.0.0.1:9878", "where the daemon answers")
+	daemon.flags(cmd)
 	cmd.Flags().StringVar(&model, "model", "", "draw this machine instead: "+strings.Join(nvlink.TopologyNames(), ", "))
 	cmd.Flags().VarP(&format, "output", "o", `"text", "json" or "dot"`)
+	complete(cmd, "output", func() []string { return []string{"text", "json", "dot"} })
+	complete(cmd, "model", nvlink.TopologyNames)
 	cmd.Flags().BoolFunc("json", "the same as -o json", func(string) error { return format.Set("json") })
 	return cmd
 }
 
 // nodeOf gives the model, or asks the daemon.
-func nodeOf(ctx context.Context, url, model string) (n nvlink.Node, err error) {
+func nodeOf(cmd *cobra.Command, daemon besideDaemon, model string) (n nvlink.Node, err error) {
 	if model != "" {
 		n, err = nvlink.Model(model)
 		if err != nil {
@@ -47,9 +50,13 @@ func nodeOf(ctx context.Context, url, model string) (n nvlink.Node, err error) {
 		}
 		return n, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	url, err := daemon.address(cmd)
+	if err != nil {
+		return n, err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
 	defer cancel()
-	url = strings.TrimSuffix(url, "/") + "/api/v1/topology"
+	url += "/api/v1/topology"
 	body, err := fetch(ctx, url)
 	if err != nil {
 		return n, err

@@ -55,6 +55,8 @@ type Options struct {
 	// Bus lists the GPUs on the PCI bus; nil where nobody asks it.
 	Bus      func() ([]pci.Device, error)
 	Actuator Actuator
+	// ActuatorName is what the configuration calls it.
+	ActuatorName string
 	// Watcher may be nil.
 	Watcher Watcher
 	// Replicas asks the serving engines; nil where nobody does.
@@ -93,7 +95,8 @@ type Options struct {
 	CapacityOff string
 	// Reset says how far a reset reaches.
 	Reset ResetScope
-	// StatePath is the store's file.
+	// StatePath is the store's file; empty is an agent without memory, which leaves
+	// nothing behind.
 	StatePath string
 	// Grace is how long a driver that does not answer is no fault yet.
 	Grace time.Duration

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"reflect"
 	"sync"
 	"time"
@@ -14,7 +13,7 @@ import (
 // applier brings the Node to what the plan wants, the newest wish only.
 type applier struct {
 	worker
-	log     *slog.Logger
+	log     *complaint
 	act     Actuator
 	core    *core
 	metrics *Metrics
@@ -24,7 +23,7 @@ type applier struct {
 }
 
 func newApplier(opts Options, c *core) *applier {
-	a := &applier{log: opts.Log, act: opts.Actuator, core: c, metrics: opts.Metrics}
+	a := &applier{log: &complaint{log: opts.Log}, act: opts.Actuator, core: c, metrics: opts.Metrics}
 	a.worker = newWorker(a.apply)
 	return a
 }
@@ -55,9 +54,9 @@ func (a *applier) apply(ctx context.Context) bool {
 	defer cancel()
 	seen, err := a.act.Apply(try, *want)
 	a.metrics.applied(err)
+	a.log.hear(time.Now(), err)
 	if err != nil {
 		a.core.trouble.Store(&Trouble{Error: err.Error(), At: time.Now()})
-		a.log.Error("the Node does not say what it should", "error", err)
 		if errors.Is(err, remediate.ErrForbidden) {
 			a.core.tell(ctx, refused{err.Error()})
 		}

@@ -183,6 +183,8 @@ type core struct {
 	managedAt time.Time
 	// survey is what was seen of the group last, nil where it was not asked.
 	survey *fleet.Survey
+	// closed says that the node took no new work when it was looked at last.
+	closed bool
 	shown  atomic.Pointer[Status]
 	beat   atomic.Int64
 }
@@ -265,7 +267,7 @@ func (c *core) take(now time.Time, m message) {
 	case probed:
 		c.probes(now, m.probe)
 	case nodeSeen:
-		c.offered = m.observed.Offered
+		c.offered, c.closed = m.observed.Offered, m.observed.Unschedulable
 		c.exists(m.observed)
 		c.plan.Node(now, m.observed)
 		for _, id := range c.plan.Overruled() {

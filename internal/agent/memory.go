@@ -25,7 +25,8 @@ type keeper interface {
 type memory struct {
 	log     *slog.Logger
 	metrics *Metrics
-	path    string
+	// path is the store's file; empty remembers nothing, and is no trouble.
+	path string
 	// store is nil while it cannot be used at all.
 	store keeper
 	// broken is why nothing can be saved; locked says that another process has
@@ -43,6 +44,9 @@ type memory struct {
 // goes on without memory, and says so.
 func openMemory(path string, log *slog.Logger, metrics *Metrics) *memory {
 	m := &memory{log: log, metrics: metrics, path: path, savedAt: time.Now()}
+	if path == "" {
+		return m
+	}
 	s, snap, err := load(path)
 	if err != nil {
 		m.locked = errors.Is(err, store.ErrLocked)

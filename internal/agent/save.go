@@ -26,6 +26,9 @@ const (
 
 // save writes down what has changed, in one transaction.
 func (m *memory) save(now time.Time, judge *fault.Judge, plan *remediate.Plan) {
+	if m.path == "" {
+		return
+	}
 	if m.store == nil {
 		m.reopen(now)
 	}

@@ -22,8 +22,13 @@ type Status struct {
 	At     time.Time      `json:"at"`
 	BootID string         `json:"bootID"`
 	Mode   remediate.Mode `json:"mode"`
+	// Actuator is who is told, as the configuration calls it.
+	Actuator string `json:"actuator,omitempty"`
 	// Node is what the Node object shall say; nil while nothing is known yet.
-	Node      *remediate.Desired   `json:"node,omitempty"`
+	Node *remediate.Desired `json:"node,omitempty"`
+	// Closed says that the node took no new work when it was looked at last, whoever
+	// wants that.
+	Closed    bool                 `json:"closed,omitempty"`
 	Incidents []remediate.Incident `json:"incidents"`
 	History   []remediate.Incident `json:"history"`
 	// Diagnoses are those that open incidents ask for.
@@ -80,6 +85,8 @@ type DriverStatus struct {
 	Blind string `json:"blind,omitempty"`
 	// Gpuless says that it need not answer: the PCI bus lists no GPU.
 	Gpuless bool `json:"gpuless,omitempty"`
+	// Expect is how many GPUs the node must have; 0 where nobody says.
+	Expect int `json:"expect,omitempty"`
 	// Stuck are the calls that do not return while polls do, each on one GPU or,
 	// where no GPU is named, on none.
 	Stuck []string `json:"stuck,omitempty"`
@@ -118,7 +125,7 @@ func (c *core) show() {
 	s := &Status{At: time.Now(), BootID: c.boot, Mode: c.opts.Policy.Mode, Incidents: c.plan.Incidents(), History: c.plan.History(),
 		GPUs: c.memory.inventory.GPUs(), Store: c.memory.trouble(), Waiting: len(c.plan.Outbox()),
 		Driver: DriverStatus{Enabled: c.opts.Driver != nil, Answered: c.answered, Polls: c.polls, Blind: c.silent,
-			Gpuless: c.gpuless && c.silent != "", Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
+			Gpuless: c.gpuless && c.silent != "", Expect: c.opts.Judge.Expect, Stuck: c.stuck, Failing: c.failing, Lacks: c.lacks}}
 	s.DCGM, s.Offered, s.Diagnosis = c.engine, c.offered, c.showDiagnosis()
 	s.Services, s.Training = c.unseen, c.judge.Training()
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
@@ -128,8 +135,8 @@ func (c *core) show() {
 	s.Fences, _ = c.plan.Fences()
 	s.Workers = c.workers(s.At)
 	s.DCGM.Enabled = c.opts.Engine != nil
-	if c.plan.Ready() {
-		d := c.plan.Desired()
+	s.Actuator, s.Closed = c.opts.ActuatorName, c.closed
+	if d := c.plan.Desired(); c.plan.Ready() && !d.Look {
 		s.Node = &d
 	}
 	s.Diagnoses = []diag.Request{}

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +79,46 @@ func TestAMissingRightIsTold(t *testing.T) {
 		s.polls(20)
 		if tries < 3 || told != 1 {
 			t.Errorf("told %d times at %d tries", told, tries)
+		}
+		s.stop()
+	})
+}
+
+// A trouble is logged when it comes, changes and ends, and as a reminder meanwhile, but
+// not at each try.
+func TestATroubleIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := newStage(t), &sink{}
+		s.logs = slog.NewJSONHandler(log, nil)
+		tries := 0
+		trouble := errors.New("slurmctld is away")
+		s.world.onApply = func(context.Context, remediate.Desired) error {
+			tries++
+			return trouble
+		}
+		s.start()
+		s.polls(1)
+		time.Sleep(remindEvery - time.Minute)
+		if node := s.Status().Node; node != nil {
+			t.Errorf("nobody has said what the node is, and it is shown as %+v", node)
+		}
+		errs, notes := "the Node does not say what it should", "the Node will say later"
+		if n := log.count(errs); tries < 10 || n != 1 {
+			t.Errorf("logged %d times at %d tries", n, tries)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := log.count(errs); n != 2 {
+			t.Errorf("with its reminder it is logged %d times", n)
+		}
+		trouble = fmt.Errorf("%w: Slurm reboots the node", remediate.ErrLater)
+		time.Sleep(time.Minute)
+		if log.count(errs) != 2 || log.count(notes) != 1 {
+			t.Errorf("a wait is logged as an error, or %d times", log.count(notes))
+		}
+		trouble = nil
+		time.Sleep(time.Minute)
+		if n := log.count("the Node says what it should"); n != 1 {
+			t.Errorf("that it is over is logged %d times", n)
 		}
 		s.stop()
 	})

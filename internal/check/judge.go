@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpuhealthd/gpuhealthd/collector/inventory"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -19,9 +18,17 @@ const (
 	KernelLog = "kernel-log"
 )
 
+// What keeps a check from being made at all, and is none by itself.
+const (
+	// Daemon is one that runs and does not answer.
+	Daemon = "daemon"
+	// Usage is a wrong command line or configuration.
+	Usage = "usage"
+)
+
 // Finding is one thing that is not in order.
 type Finding struct {
-	// Check is Driver, KernelLog or a class of fault.
+	// Check is Driver, KernelLog, Daemon, Usage or a class of fault.
 	Check string `json:"check"`
 	Grade Grade  `json:"result"`
 	// GPUs are UUIDs, or PCI addresses where those are not known.
@@ -35,8 +42,10 @@ type Result struct {
 	Grade Grade `json:"result"`
 	// Source is "daemon" or "driver": whose word it is; empty where nobody answered.
 	Source string `json:"source,omitempty"`
-	// GPUs counts those that answer, Healthy those of them that no fault is about for
-	// which the node leaves service; nil where that is not known.
+	// GPUs counts those that the node has or must have, as far as anybody knows; Healthy
+	// those of them that answer and that no fault is about for which the node leaves
+	// service, whether or not it counts for this check. Both are nil where the driver
+	// cannot be asked.
 	GPUs     *int      `json:"gpus,omitempty"`
 	Healthy  *int      `json:"gpusHealthy,omitempty"`
 	Findings []Finding `json:"findings"`
@@ -52,7 +61,7 @@ func Judge(now time.Time, s agent.Status, which Filter) Result {
 	fs := slices.Concat(unseen(s), faults(s.Incidents), training(s.Training))
 	r := Result{}
 	if s.Driver.Gpuless || s.Driver.Polls > 0 && s.Driver.Blind == "" {
-		r.count(s.GPUs, fs)
+		r.count(s, fs)
 	}
 	if age := now.Sub(s.At); age > stale {
 		fs = append(fs, Finding{Check: Driver, Grade: Unknown, Text: fmt.Sprintf("the daemon's word is %s old", age.Round(time.Second))})
@@ -62,26 +71,34 @@ func Judge(now time.Time, s agent.Status, which Filter) Result {
 	return r
 }
 
-// count counts the GPUs.
-func (r *Result) count(gpus []inventory.GPU, fs []Finding) {
-	answering, healthy := 0, 0
-	for _, g := range gpus {
-		if !g.Listed || g.Lost {
-			continue
-		}
-		answering++
-		if !slices.ContainsFunc(fs, func(f Finding) bool {
+// count counts the GPUs: those that answered once, those that a fault names and that
+// never did, and at least as many as there must be.
+func (r *Result) count(s agent.Status, fs []Finding) {
+	known, healthy := map[string]bool{}, 0
+	for _, g := range s.GPUs {
+		known[g.UUID], known[g.PCI.String()] = true, true
+		if g.Listed && !g.Lost && !slices.ContainsFunc(fs, func(f Finding) bool {
 			return f.Grade == Faulty && (slices.Contains(f.GPUs, g.UUID) || slices.Contains(f.GPUs, g.PCI.String()))
 		}) {
 			healthy++
 		}
 	}
-	r.GPUs, r.Healthy = &answering, &healthy
+	all := len(s.GPUs)
+	for _, f := range fs {
+		for _, name := range f.GPUs {
+			if !known[name] {
+				known[name] = true
+				all++
+			}
+		}
+	}
+	all = max(all, s.Driver.Expect)
+	r.GPUs, r.Healthy = &all, &healthy
 }
 
-// Failed is the result of a check that did not come to an end.
-func Failed(source, why string) Result {
-	r := Result{Source: source, Findings: []Finding{{Check: Driver, Grade: Unknown, Text: why}}}
+// Failed is the result of a check that could not be made: what kept it, and why.
+func Failed(check, why string) Result {
+	r := Result{Findings: []Finding{{Check: check, Grade: Unknown, Text: why}}}
 	r.grade()
 	return r
 }
@@ -126,7 +143,7 @@ func faults(incidents []remediate.Incident) (fs []Finding) {
 		case i.Released:
 			f.Text += "; an administrator has put the node back"
 		case i.State == remediate.Probation:
-			f.Text += "; over, and on probation"
+			f.Text = strings.TrimPrefix(f.Text, "over: ") + "; over, and on probation"
 		case v.Acts() || i.State == remediate.Failed:
 			f.Grade = Faulty
 		}

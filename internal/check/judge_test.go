@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,12 @@ func TestJudge(t *testing.T) {
 	training.Training = []fault.Training{{GPU: fault.Device{UUID: "GPU-a"}, Class: fault.LinksDown, What: "links 0-17 down", Until: noon.Add(10 * time.Minute)},
 		{GPU: fault.Device{UUID: "GPU-a"}, Class: fault.FabricUnhealthy, What: "fabric in-progress", Until: noon.Add(10 * time.Minute)},
 		{GPU: fault.Device{UUID: "GPU-b"}, Class: fault.LinksDown, What: "links 0-17 down", Until: noon.Add(10 * time.Minute)}}
+	over := func(i *remediate.Incident) { probation(i); i.Verdict.Reason = "over: the reset is done" }
+	unnamed := func(i *remediate.Incident) { i.Verdict.GPUs = []fault.Device{{PCI: xidparse.PCI{Bus: 9}}} }
+	lost := node(incident(fault.GPULost, fault.Reboot))
+	lost.GPUs[1].Listed, lost.GPUs[1].Lost = false, true
+	short := node()
+	short.Driver.Expect = 3
 	asleep := node()
 	asleep.At = noon.Add(-time.Minute)
 	for name, c := range map[string]struct {
@@ -62,27 +69,31 @@ func TestJudge(t *testing.T) {
 		only, skip string
 		want       string
 	}{
-		"healthy":                        {node(), "", "", "healthy: 2 of 2 GPUs in order"},
-		"faulty":                         {node(incident(fault.XID95, fault.Reset)), "", "", "faulty: xid-95 on GPU-b: why (b-1)"},
-		"degraded":                       {node(incident(fault.XID94, fault.Record)), "", "", "degraded: xid-94 on GPU-b: why (b-1)"},
-		"held":                           {node(incident(fault.LinksDown, fault.Hold)), "", "", "degraded: links-down on GPU-b: why (b-1)"},
-		"on probation":                   {node(incident(fault.XID95, fault.Reset, probation)), "", "", "degraded: xid-95 on GPU-b: why; over, and on probation (b-1)"},
-		"released":                       {node(incident(fault.XID95, fault.Reset, released)), "", "", "degraded: xid-95 on GPU-b: why; an administrator has put the node back (b-1)"},
-		"the worst comes first":          {node(incident(fault.XID94, fault.Record), incident(fault.XID95, fault.Reset)), "", "", "faulty: xid-95 on GPU-b: why (b-1); xid-94 on GPU-b: why (b-1)"},
-		"links train":                    {training, "", "fabric-*", "degraded: links-down on GPU-a, GPU-b: links 0-17 down, and given until 2026-11-30T12:10:00Z"},
-		"blind":                          {blind(node(), "nvmlInit: no driver"), "", "", "unknown: driver: nvmlInit: no driver"},
-		"blind and degraded":             {blind(node(incident(fault.XID94, fault.Record)), "x"), "", "", "unknown: driver: x; xid-94 on GPU-b: why (b-1)"},
-		"blind and faulty":               {blind(node(incident(fault.XID79, fault.Reboot)), "x"), "", "", "faulty: xid-79 on GPU-b: why (b-1); driver: x"},
-		"deaf":                           {deaf, "", "", "unknown: kernel-log: kernel log: permission denied"},
-		"deaf, and that is skipped":      {deaf, "", "kernel-log", "healthy: 2 of 2 GPUs in order"},
-		"no GPU":                         {gpuless, "", "", "healthy: no GPU"},
-		"starting":                       {starting, "", "", "unknown: driver: has not answered"},
-		"a call hangs":                   {stuck, "", "", "unknown: driver: nvmlDeviceGetName on GPU-b does not return"},
-		"a daemon that sleeps":           {asleep, "", "", "unknown: driver: the daemon's word is 1m0s old"},
-		"skipped":                        {node(incident(fault.XID95, fault.Reset)), "", "xid-9*", "healthy: 1 of 2 GPUs in order"},
-		"only others":                    {node(incident(fault.XID95, fault.Reset)), "thermal,links-down", "", "healthy: 1 of 2 GPUs in order"},
-		"only this":                      {node(incident(fault.XID95, fault.Reset), incident(fault.XID94, fault.Record)), "xid-95", "", "faulty: xid-95 on GPU-b: why (b-1)"},
-		"what is not seen always counts": {blind(node(), "x"), "thermal", "", "unknown: driver: x"},
+		"healthy":                         {node(), "", "", "healthy: 2 of 2 GPUs in order"},
+		"faulty":                          {node(incident(fault.XID95, fault.Reset)), "", "", "faulty: xid-95 on GPU-b: why (b-1)"},
+		"degraded":                        {node(incident(fault.XID94, fault.Record)), "", "", "degraded: xid-94 on GPU-b: why (b-1)"},
+		"held":                            {node(incident(fault.LinksDown, fault.Hold)), "", "", "degraded: links-down on GPU-b: why (b-1)"},
+		"on probation":                    {node(incident(fault.XID95, fault.Reset, probation)), "", "", "degraded: xid-95 on GPU-b: why; over, and on probation (b-1)"},
+		"on probation, as the judge says": {node(incident(fault.XID95, fault.Reset, over)), "", "", "degraded: xid-95 on GPU-b: the reset is done; over, and on probation (b-1)"},
+		"a lost GPU is one that there is": {lost, "thermal", "", "healthy: 1 of 2 GPUs in order"},
+		"so is one that was never seen":   {node(incident(fault.GPUCountShort, fault.Hold, unnamed)), "", "gpu-count-short", "healthy: 2 of 3 GPUs in order"},
+		"and one that there must be":      {short, "", "", "healthy: 2 of 3 GPUs in order"},
+		"released":                        {node(incident(fault.XID95, fault.Reset, released)), "", "", "degraded: xid-95 on GPU-b: why; an administrator has put the node back (b-1)"},
+		"the worst comes first":           {node(incident(fault.XID94, fault.Record), incident(fault.XID95, fault.Reset)), "", "", "faulty: xid-95 on GPU-b: why (b-1); xid-94 on GPU-b: why (b-1)"},
+		"blind":                           {blind(node(), "nvmlInit: no driver"), "", "", "unknown: driver: nvmlInit: no driver"},
+		"blind and degraded":              {blind(node(incident(fault.XID94, fault.Record)), "x"), "", "", "unknown: driver: x; xid-94 on GPU-b: why (b-1)"},
+		"blind and faulty":                {blind(node(incident(fault.XID79, fault.Reboot)), "x"), "", "", "faulty: xid-79 on GPU-b: why (b-1); driver: x"},
+		"deaf":                            {deaf, "", "", "unknown: kernel-log: kernel log: permission denied"},
+		"deaf, and that is skipped":       {deaf, "", "kernel-log", "healthy: 2 of 2 GPUs in order"},
+		"no GPU":                          {gpuless, "", "", "healthy: no GPU"},
+		"starting":                        {starting, "", "", "unknown: driver: has not answered"},
+		"a call hangs":                    {stuck, "", "", "unknown: driver: nvmlDeviceGetName on GPU-b does not return"},
+		"a daemon that sleeps":            {asleep, "", "", "unknown: driver: the daemon's word is 1m0s old"},
+		"skipped":                         {node(incident(fault.XID95, fault.Reset)), "", "xid-9*", "healthy: 1 of 2 GPUs in order"},
+		"only others":                     {node(incident(fault.XID95, fault.Reset)), "thermal,links-down", "", "healthy: 1 of 2 GPUs in order"},
+		"only this":                       {node(incident(fault.XID95, fault.Reset), incident(fault.XID94, fault.Record)), "xid-95", "", "faulty: xid-95 on GPU-b: why (b-1)"},
+		"what is not seen always counts":  {blind(node(), "x"), "thermal", "", "unknown: driver: x"},
+		"links train":                     {training, "", "fabric-*", "degraded: links-down on GPU-a, GPU-b: links 0-17 down, and given until 2026-11-30T12:10:00Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f Filter
@@ -109,14 +120,42 @@ func TestOneLineWhateverIsSaid(t *testing.T) {
 	if got, want := r.Nagios(), "GPU CRITICAL - xid-95 on GPU-b: a b/c [31m (b-1) | time=0.123s findings=1 gpus=2 gpus_healthy=1"; got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if got, want := Failed("daemon", "x|y").Nagios(), "GPU UNKNOWN - driver: x/y | time=0.000s findings=1"; got != want {
+	if got, want := Failed(Daemon, "x|y").Nagios(), "GPU UNKNOWN - daemon: x/y | time=0.000s findings=1"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestOneReadableLine: with a driver that hangs on every GPU, and a fault of each beside
+// others, the line names each check, and how many GPUs.
+func TestOneReadableLine(t *testing.T) {
+	s := node(incident(fault.Thermal, fault.Record), incident(fault.PowerBrake, fault.Record), incident(fault.PCIeDegraded, fault.Record))
+	for n := range 8 {
+		uuid := fmt.Sprintf("GPU-%08d-aaaa-bbbb-cccc-0123456789ab", n)
+		s.Driver.Stuck = append(s.Driver.Stuck, "nvmlDeviceGetName on "+uuid)
+		s.Incidents = append(s.Incidents, incident(fault.DriverHung, fault.Reboot, func(i *remediate.Incident) {
+			i.Verdict.ID = fmt.Sprintf("11111111-%d", n)
+			i.Verdict.Reason = "nvmlDeviceGetName does not return; " + strings.Repeat("and more of it; ", 30)
+			i.Verdict.GPUs = []fault.Device{{UUID: uuid}}
+		}))
+	}
+	r := Judge(noon, s, Filter{})
+	line := r.Line()
+	for _, want := range []string{
+		"faulty: driver-hung on GPU-00000000-aaaa-bbbb-cccc-0123456789ab, GPU-00000001-aaaa-bbbb-cccc-0123456789ab, GPU-00000002-aaaa-bbbb-cccc-0123456789ab and 5 more: nvml",
+		"… (11111111-0 and 7 more); driver: nvmlDeviceGetName on GPU-00000000-aaaa-bbbb-cccc-0123456789ab does not return and 7 more; ", "; and 1 more check",
+	} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %q in\n%s", want, line)
+		}
+	}
+	if len(line) > 900 || len(r.Findings) != 19 {
+		t.Errorf("%d bytes, %d findings: %s", len(line), len(r.Findings), line)
 	}
 }
 
 func TestPatterns(t *testing.T) {
 	for text, good := range map[string]bool{"xid-79": true, "xid-*": true, "driver, kernel-log": true, "links-down,sxid-12028": true,
-		"xid-7x": false, "": false, "[": false, "drivers": false, "xid-79,": false} {
+		"sxid-12*": true, "nosuch-*": false, "xid-79,nosuch-?": false, "xid-7x": false, "": false, "[": false, "drivers": false, "xid-79,": false} {
 		var p Patterns
 		if err := p.Set(text); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)

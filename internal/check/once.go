@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +20,15 @@ const (
 	polls = 2
 )
 
+// Unseen is the error that a source could not be asked to its end: Driver or KernelLog.
+type Unseen struct{ Check, Why string }
+
+// Error implements error.
+func (u Unseen) Error() string { return u.Check + ": " + u.Why }
+
 // Once runs an agent until it has read the kernel log of this boot and the driver
 // has answered, or is known not to. The options must be those of an agent that
-// changes nothing. When ctx is done before, it is an error that says what was waited
+// changes nothing. When ctx is done before, the error is an Unseen with what was waited
 // for. A driver child that is stuck in the kernel is left behind.
 func Once(ctx context.Context, opts agent.Options) (agent.Status, error) {
 	asker := &asker{Driver: opts.Driver, read: make(chan struct{})}
@@ -31,8 +36,8 @@ func Once(ctx context.Context, opts agent.Options) (agent.Status, error) {
 		opts.Driver = asker
 	}
 	a, err := agent.New(opts)
-	if err != nil {
-		return agent.Status{}, err
+	if err != nil { // it begins with the kernel log
+		return agent.Status{}, Unseen{KernelLog, err.Error()}
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -107,9 +112,9 @@ func (d *asker) follow(ctx context.Context, a *agent.Agent, start kernlog.Hearin
 		case <-tick.C:
 		case <-ctx.Done():
 			if !log.told {
-				return s, errors.New("the kernel log was not read to its end in time")
+				return s, Unseen{KernelLog, "was not read to its end in time"}
 			}
-			return s, errors.New("the driver has not answered in time")
+			return s, Unseen{Driver, "has not answered in time"}
 		}
 	}
 }

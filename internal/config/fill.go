@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -75,10 +76,41 @@ func put(n *yaml.Node, into reflect.Value, field string) error {
 	}
 	err := n.Decode(into.Addr().Interface())
 	var typed *yaml.TypeError
-	if errors.As(err, &typed) {
-		return errors.New(typed.Errors[0])
+	switch {
+	case !errors.As(err, &typed):
+		return err
+	case strings.Contains(typed.Errors[0], "cannot unmarshal"):
+		return fmt.Errorf("%s is not %s", written(n), kindOf(into.Type()))
 	}
-	return err
+	return errors.New(typed.Errors[0])
+}
+
+// written is a value as the file has it, as far as an error needs it.
+func written(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.MappingNode:
+		return "a map"
+	}
+	return strconv.Quote(n.Value)
+}
+
+// kindOf names what a value of the type must be.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list of single values, such as [a, b]"
+	case reflect.Map:
+		return "a map, such as {a: b}"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number in range"
+	case reflect.Float64:
+		return "a number"
+	}
+	return "one value, such as a word"
 }
 
 // hasKeys says whether a value of the type is written as keys and values.

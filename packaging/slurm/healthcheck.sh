@@ -9,8 +9,14 @@ gpuhealthd=${GPUHEALTHD:-/usr/bin/gpuhealthd}
 node=${SLURMD_NODENAME:-$(hostname -s)}
 
 found=$("$gpuhealthd" check --deadline 20s)
-# 1 is degraded and 3 unknown: neither takes a node from its jobs.
-[ $? -eq 2 ] || exit 0
+case $? in
+0 | 1) exit 0 ;; # 1 is degraded, which takes no node from its jobs
+2) ;;
+*) # unknown is no fault, and is said in the system's log
+	logger -t gpuhealthd -p daemon.warning -- "${0##*/}: $found" 2>/dev/null
+	exit 0
+	;;
+esac
 
 # Who has drained the node before keeps the word.
 scontrol show node "$node" | grep -q '^ *State=[A-Z_+]*DRAIN' && exit 0

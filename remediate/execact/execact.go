@@ -109,6 +109,8 @@ func (a *Actuator) run(ctx context.Context, argv []string, what string, want rem
 	}
 	r, err := command.Run(ctx, argv, append(stdin, '\n'))
 	switch {
+	case errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%s for incident %s: %s was ended past exec.deadline, %s: %w", what, about.ID, argv[0], a.config.Deadline, err)
 	case err != nil:
 		return fmt.Errorf("%s for incident %s: %w", what, about.ID, err)
 	case r.Exit == 0:

@@ -43,7 +43,7 @@ func (n *Node) Apply(ctx context.Context, want remediate.Desired) (remediate.Obs
 		return n.then, fmt.Errorf("apply: %w", err)
 	}
 	if have.is("REBOOT_ISSUED") {
-		return n.then, fmt.Errorf("apply: node %s is %s: Slurm will resume it, and it is drained only after that", n.config.Node, have.state())
+		return n.then, fmt.Errorf("%w: node %s is %s: Slurm will resume it, and it is drained only after that", remediate.ErrLater, n.config.Node, have.state())
 	}
 	seen := observed(have)
 	if want.Look {

@@ -119,7 +119,7 @@ func TestAHealthyNodeIsLookedAtOnce(t *testing.T) {
 func TestAResumeThatIsToComeIsWaitedFor(t *testing.T) {
 	p := play(t)
 	p.shows("DOWN+DRAIN+REBOOT_ISSUED", ours+" : reboot issued")
-	if _, err := p.Apply(t.Context(), held("b-1")); err == nil || p.asked() != show {
+	if _, err := p.Apply(t.Context(), held("b-1")); !errors.Is(err, remediate.ErrLater) || p.asked() != show {
 		t.Error(err)
 	}
 }

@@ -29,7 +29,7 @@ func TestWithoutADaemon(t *testing.T) {
 		more         string // configuration
 		happens      func(h *host) error
 		result, text string
-		gpus         int // that answer; -1 is not known
+		gpus         int // that there are; -1 is not known
 	}{
 		"healthy": {"", func(*host) error { return nil }, "healthy", "", 8},
 		"a fault of this boot that the driver bears out": {"", func(h *host) error {
@@ -45,11 +45,12 @@ func TestWithoutADaemon(t *testing.T) {
 			h.Say(daemontest.XID(h.GPU(2).PCI, "31, pid=1, name=x, Ch 00000003"))
 			return nil
 		}, "healthy", "", 8},
-		"a GPU that is missed":                  {", expect: 8", func(h *host) error { return h.Sim.Lose("2") }, "faulty", "gpu-lost: ", 7},
+		"a GPU that is missed":                  {", expect: 8", func(h *host) error { return h.Sim.Lose("2") }, "faulty", "gpu-lost: ", 8},
 		"the driver and its library do not fit": {"", func(h *host) error { return h.Sim.Mismatch(true) }, "unknown", "driver: nvmlInit: Driver/library version mismatch", -1},
 		"one call hangs":                        {"", func(h *host) error { return h.Sim.Hang("nvmlDeviceGetName", "2", node.Forever) }, "unknown", "driver: nvmlDeviceGetName on index 2 does not return", 7},
 		"every call hangs":                      {"", func(h *host) error { return h.Sim.Hang("*", "", node.Forever) }, "unknown", "does not return", -1},
 		"no library":                            {"", func(h *host) error { h.Env = h.Env[:1]; return nil }, "unknown", "driver: ", -1},
+		"no folder for what is temporary":       {"", func(h *host) error { h.Env = append(h.Env, "TMPDIR=/nowhere"); return nil }, "healthy", "", 8},
 		"no kernel log":                         {"", func(h *host) error { return os.Remove(h.Sim.KmsgPath()) }, "unknown", "kernel-log: ", 8},
 		"an earlier child is stuck":             {"", func(h *host) error { return hold(h.t, filepath.Join(h.state, "check")) }, "unknown", "driver: ", -1},
 	} {
@@ -60,7 +61,7 @@ func TestWithoutADaemon(t *testing.T) {
 			a := h.check()
 			a.says(t, c.result, c.text)
 			if c.gpus < 0 != (a.GPUs == nil) || a.GPUs != nil && *a.GPUs != c.gpus {
-				t.Errorf("GPUs that answer: %v", a.GPUs)
+				t.Errorf("GPUs: %v", a.GPUs)
 			}
 			if _, err := os.Stat(filepath.Join(h.state, "state.db")); err == nil {
 				t.Error("it has left a memory")
@@ -96,7 +97,10 @@ func TestBesideADaemon(t *testing.T) {
 	h.Say(daemontest.XID(h.GPU(2).PCI, daemontest.OffTheBus))
 	daemontest.Await(t, "the daemon has judged", func() bool { return len(h.Status().Incidents) > 0 })
 	h.check(url).says(t, "faulty", "xid-79: GPU has fallen off the bus")
-	h.check(url, "--skip", "xid-79,gpu-lost").says(t, "healthy", "")
+	if a = h.check(url, "--skip", "xid-79,gpu-lost"); a.GPUs == nil || *a.GPUs != 8 || *a.Healthy != 7 {
+		t.Errorf("%d GPUs, %d healthy", *a.GPUs, *a.Healthy)
+	}
+	a.says(t, "healthy", "")
 	h.check("--url=http://127.0.0.1:1", "--skip", "xid-79,gpu-lost").says(t, "healthy", "")
 }
 
@@ -109,7 +113,7 @@ func TestADaemonThatDoesNotAnswer(t *testing.T) {
 	h.Must(syscall.Kill(h.PID(), syscall.SIGSTOP))
 	defer func() { h.Must(syscall.Kill(h.PID(), syscall.SIGCONT)) }()
 	a := h.check("--url="+h.URL(), "--deadline=1s")
-	if a.says(t, "unknown", "driver: ask the daemon"); a.Source != "daemon" {
+	if a.says(t, "unknown", "daemon: ask the daemon"); a.Source != "daemon" {
 		t.Errorf("the source is %q", a.Source)
 	}
 }

@@ -27,7 +27,8 @@ func TestBooted(t *testing.T) {
 		run  func(*testing.T, *machine)
 	}{
 		{"hears the kernel", hears}, {"notifies", notifies}, {"survives SIGSTOP", survives}, {"is upgraded", upgraded},
-		{"has drop-ins", dropIns}, {"stops beside a hang", stops}, {"is started when asked", asked},
+		{"has drop-ins", dropIns},
+		{"goes on beside a configuration that is refused", refused}, {"stops beside a hang", stops}, {"is started when asked", asked}, {"cannot be started", unstartable},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { m.t = t; part.run(t, m) }) {
 			break
@@ -133,6 +134,22 @@ func dropIns(_ *testing.T, m *machine) {
 	m.ready()
 }
 
+// refused: a version that does not take the configuration is installed, and the daemon
+// that works is left alone.
+func refused(t *testing.T, m *machine) {
+	mine, before := read(t, m.path(config)), m.pid()
+	write(t, m.path(config), mine+"colour: red\n")
+	said := m.run("dpkg", "--force-confold", "-i", "/root/gpuhealthd_"+next+".deb")
+	if !strings.Contains(said, "colour: unknown key") || !strings.Contains(said, "a daemon that runs goes on as the old version") {
+		t.Errorf("it does not say why it is not started:\n%s", said)
+	}
+	if status := m.run("dpkg-query", "-W", "-f", "${db:Status-Status}", "gpuhealthd"); status != "installed" || m.pid() != before {
+		t.Errorf("the package is %s; process %d before, %d after", status, before, m.pid())
+	}
+	write(t, m.path(config), mine)
+	m.ready()
+}
+
 // stops: a child that is stuck in the driver is left behind, and that is said; nobody
 // waits for it.
 func stops(t *testing.T, m *machine) {
@@ -160,8 +177,26 @@ func asked(t *testing.T, m *machine) {
 	m.configure("")
 	m.run("dpkg", "--force-confold", "-i", "/root/gpuhealthd_"+next+".deb")
 	m.ready()
+	m.run("dpkg", "-r", "gpuhealthd")
+	m.run("dpkg", "--force-confold", "-i", "/root/gpuhealthd_"+next+".deb") // the answer stands until the purge
+	m.ready()
 	m.run("dpkg", "-P", "gpuhealthd")
 	if m.pid() != 0 {
 		t.Error("it is purged and runs")
 	}
+}
+
+// unstartable: with the configuration as it comes the daemon finds no cluster here. That
+// is told, and the package is installed all the same.
+func unstartable(t *testing.T, m *machine) {
+	m.run("rm", "-f", "/etc/gpuhealthd/config.yaml", "/etc/systemd/system/"+unit+".d/simulated.conf")
+	m.run("sh", "-c", "echo gpuhealthd gpuhealthd/start boolean true | debconf-set-selections")
+	said := m.run("dpkg", "-i", "/root/gpuhealthd_"+next+".deb")
+	if !strings.Contains(said, "does not run: journalctl -u gpuhealthd") {
+		t.Errorf("it does not say that it does not run:\n%s", said)
+	}
+	if status := m.run("dpkg-query", "-W", "-f", "${db:Status-Status}", "gpuhealthd"); status != "installed" {
+		t.Errorf("the package is %s", status)
+	}
+	m.run("dpkg", "-P", "gpuhealthd")
 }

@@ -57,7 +57,9 @@ func TestInstallUpgradeRemovePurge(t *testing.T) {
 	if d.exists("usr/bin/gpuhealthd") || !d.exists(config) || !d.exists(memory) {
 		t.Errorf("removed; binary %t, configuration %t, memory %t", d.exists("usr/bin/gpuhealthd"), d.exists(config), d.exists(memory))
 	}
-	d.install(built.get(t, ".deb"))
+	if said := d.install(built.get(t, ".deb")); !strings.Contains(said, "does not run yet") {
+		t.Errorf("installed again, it does not say how it is started:\n%s", said)
+	}
 	d.is("enabled")
 
 	d.chroot("dpkg", "-P", "gpuhealthd")

@@ -74,30 +74,37 @@ func TestPrologAndEpilog(t *testing.T) {
 	s.AwaitReason("Prolog error")
 }
 
-// TestNHC has the shipped check say what NHC would hear: NHC itself is in no package
-// of Debian, so that its die is the test's.
+// nhc has the shipped check say what NHC would hear: NHC itself is in no package of
+// Debian, so that its die is the test's.
+func nhc(t *testing.T, d *daemontest.Daemon, arguments string) string {
+	t.Helper()
+	program := filepath.Join(filepath.Dir(onNode(t, d, "jobcheck.sh")), "gpuhealthd")
+	cmd := exec.Command("bash", "-c", `die() { shift; echo "ERROR: nhc: $*"; }; . ../../packaging/slurm/gpuhealthd.nhc; check_gpuhealthd `+arguments+`; echo "status $?"`)
+	cmd.Env = append(os.Environ(), "GPUHEALTHD="+program)
+	out, err := cmd.CombinedOutput()
+	d.Must(err)
+	return strings.TrimSpace(string(out))
+}
+
 func TestNHC(t *testing.T) {
 	t.Parallel()
 	d := programs.New(t)
-	program := filepath.Join(filepath.Dir(onNode(t, d, "jobcheck.sh")), "gpuhealthd")
-	nhc := func(arguments string) string {
-		cmd := exec.Command("bash", "-c", `die() { shift; echo "ERROR: nhc: $*"; }; . ../../packaging/slurm/gpuhealthd.nhc; check_gpuhealthd `+arguments+`; echo "status $?"`)
-		cmd.Env = append(os.Environ(), "GPUHEALTHD="+program)
-		out, err := cmd.CombinedOutput()
-		d.Must(err)
-		return strings.TrimSpace(string(out))
-	}
-	if said := nhc(""); said != "status 0" {
+	if said := nhc(t, d, ""); said != "status 0" {
 		t.Errorf("of a healthy node: %s", said)
 	}
 	sicken(d, 3)
-	if said := nhc(""); !strings.HasPrefix(said, "ERROR: nhc: check_gpuhealthd: faulty: xid-95 on GPU-") || !strings.HasSuffix(said, "status 1") {
+	if said := nhc(t, d, ""); !strings.HasPrefix(said, "ERROR: nhc: check_gpuhealthd: faulty: xid-95 on GPU-") || !strings.HasSuffix(said, "status 1") {
 		t.Errorf("of a faulty node: %s", said)
 	}
-	if said := nhc("--skip xid-95,recovery-action"); said != "status 0" {
+	if said := nhc(t, d, "--skip xid-95,recovery-action"); said != "status 0" {
 		t.Errorf("with what is faulty skipped: %s", said)
 	}
-	if said := nhc("--skip xid-7x"); !strings.Contains(said, "is no check") || !strings.HasSuffix(said, "status 1") {
+	if said := nhc(t, d, "--skip xid-7x"); !strings.Contains(said, "is no check") || !strings.HasSuffix(said, "status 1") {
 		t.Errorf("called wrongly: %s", said)
+	}
+	deaf := programs.New(t)
+	deaf.Must(os.Remove(deaf.Sim.KmsgPath()))
+	if said := nhc(t, deaf, ""); !strings.HasPrefix(said, "check_gpuhealthd: unknown: kernel-log: ") || !strings.HasSuffix(said, "status 0") {
+		t.Errorf("of a node of which nothing is known: %s", said)
 	}
 }
