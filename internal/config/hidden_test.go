@@ -10,7 +10,6 @@ func TestFilesInHomes(t *testing.T) {
 actuator: exec
 exec: {quarantine: [/home/ops/take, /root/x], release: [/homes/give]}
 kubernetes: {kubeconfig: /etc/../root/.kube/config}
-serving: {dialects: home/x}
 `))
 	if err != nil {
 		t.Fatal(err)
