@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -40,12 +42,30 @@ func heldText(s agent.Status, h remediate.HeldAction) string {
 }
 
 // fenceLines says which devices are fenced by themselves, and how.
-func fenceLines(out io.Writer, s agent.Status) {
+func fenceLines(out io.Writer, s agent.Status, style replay.Style) {
 	for _, f := range s.Fences {
-		text := "shall be fenced by itself; the node is cordoned meanwhile"
-		if len(f.Rules) > 0 {
-			text = fmt.Sprintf("the device alone is fenced, %s: %s", ago(s.At, f.Since), strings.Join(f.Rules, ", "))
+		text := replay.Printable(f.Key() + ": " + fenceText(s, f))
+		if f.Stays != "" {
+			text = style.Bad(text)
 		}
-		fmt.Fprintf(out, "Fence     %s\n", replay.Printable(f.Key()+": "+text))
+		fmt.Fprintf(out, "Fence     %s\n", text)
 	}
+}
+
+// fenceText says how one fence is.
+func fenceText(s agent.Status, f remediate.Fence) string {
+	rules := strings.Join(f.Rules, ", ")
+	switch {
+	case f.Stays != "":
+		return "is needed no more and cannot be taken away, so the device gets no new work: " + rules + ": " + f.Stays
+	case f.Ends:
+		return "is taken away: " + rules
+	case f.InForce():
+		return fmt.Sprintf("the device alone is fenced, %s: %s", ago(s.At, f.Since), rules)
+	case slices.ContainsFunc(s.Incidents, func(i remediate.Incident) bool {
+		return i.Unfenced != "" && slices.ContainsFunc(i.Verdict.GPUs, func(d fault.Device) bool { return d.UUID == f.GPU })
+	}):
+		return "cannot be fenced by itself at present; the node is cordoned"
+	}
+	return "shall be fenced by itself; the node is cordoned meanwhile"
 }

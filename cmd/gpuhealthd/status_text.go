@@ -46,7 +46,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	}
 	servingLines(out, s, style)
 	groupLines(out, s, style)
-	fenceLines(out, s)
+	fenceLines(out, s, style)
 	gpuTable(out, s)
 	replicaTable(out, s)
 	workerTable(out, s)
