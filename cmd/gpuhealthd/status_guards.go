@@ -17,10 +17,10 @@ import (
 // whether a guard looks at the load.
 func groupLines(out io.Writer, s agent.Status, style replay.Style) {
 	if g := s.Group; g != nil {
-		fmt.Fprintf(out, "Group     %s\n", works(style, g.Error, fmt.Sprintf("%s, %s, asked %s: %d others out of service, %d of them by leave, and %d may be",
-			replay.Printable(g.Group), replay.Count(g.Nodes, "node"), ago(s.At, g.At), g.Out, g.Leave, g.Budget)))
+		fmt.Fprintf(out, "Group     %s\n", works(style, holding("cannot be asked", g.Error), fmt.Sprintf("%s, %s, asked %s: %s out of service, %d by leave, and %d may be",
+			g.Group, replay.Count(g.Nodes, "node"), ago(s.At, g.At), replay.Count(g.Out, "other"), g.Leave, g.Budget)))
 		if g.Load != nil {
-			fmt.Fprintf(out, "Capacity  %s\n", works(style, g.Load.Unknown, loadText(*g.Load)))
+			fmt.Fprintf(out, "Capacity  %s\n", works(style, holding("not known", g.Load.Unknown), loadText(*g.Load)))
 		}
 	}
 	if s.Capacity != "" {
@@ -28,12 +28,20 @@ func groupLines(out io.Writer, s agent.Status, style replay.Style) {
 	}
 }
 
+// holding says what follows from what is not known; empty where it is.
+func holding(what, why string) string {
+	if why == "" {
+		return ""
+	}
+	return what + ", so the guards hold: " + why
+}
+
 func loadText(l guard.Load) string {
 	text := fmt.Sprintf("%.1f nodes serve, demand is %.0f %% of %.4g %s", l.Serving, 100*l.Ratio(0), l.Capacity(), l.Unit)
 	if shed := l.WouldShed(); len(shed) > 0 {
 		text += "; to be shed: " + strings.Join(shed, ", ")
 	}
-	return replay.Printable(text)
+	return text
 }
 
 // heldText says what a guard holds, since when and until what.

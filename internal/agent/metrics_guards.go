@@ -21,7 +21,7 @@ func newGuards(status func() Status) *guards {
 		fenced:     d("fenced_devices", "Devices that are fenced by themselves: 1 for each GPU, or for each MIG device of one."),
 		left:       d("fences_left", "Devices whose fence is needed no more, and could not be taken away."),
 		nodes:      d("group_nodes", "Nodes of the group when it was asked last: all, out (of the others), leave (of those), budget.", "count"),
-		capacityUp: d("capacity_guarded", "1 while a guard looks at the load, 0 without a contract, or while its figures are not known."),
+		capacityUp: d("capacity_guarded", "1 while a guard looks at the load, 0 without a contract for this node, or where its figures were not known when the group was asked last."),
 		capacity:   d("capacity_surviving", "What the nodes in service can carry, in the contract's unit, when the group was asked last."),
 		load:       d("capacity_load_ratio", "The admitted demand by what the nodes in service can carry."),
 		shed:       d("capacity_shed", "1 for each class of work that would have to be shed, 0 for the others of the contract.", "class"),
@@ -62,7 +62,7 @@ func (g *guards) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(g.fenced, float64(devices))
 	gauge(g.left, float64(left))
-	known := false
+	known := now.Capacity == "" && now.Group == nil // nobody has had to ask yet
 	if s := now.Group; s != nil {
 		for count, n := range map[string]int{"all": s.Nodes, "out": s.Out, "leave": s.Leave, "budget": s.Budget} {
 			gauge(g.nodes, float64(n), count)
