@@ -78,12 +78,12 @@ func takeBack(t *testing.T, f *fleet) {
 	f.allow("false")
 	rules := f.thief.ResourceV1().DeviceTaintRules()
 	f.denied("fence a device", func() error {
-		_, err := rules.Create(t.Context(), fence("gpuhealthd-z-gpu-0", own), metav1.CreateOptions{})
+		_, err := rules.Create(t.Context(), fence("gpuhealthd-own.gpu-0", own), metav1.CreateOptions{})
 		return err
 	})
-	_, err := f.admin.ResourceV1().DeviceTaintRules().Create(t.Context(), fence("gpuhealthd-z-gpu-0", own), metav1.CreateOptions{})
+	_, err := f.admin.ResourceV1().DeviceTaintRules().Create(t.Context(), fence("gpuhealthd-own.gpu-0", own), metav1.CreateOptions{})
 	f.must(err)
-	f.must(rules.Delete(t.Context(), "gpuhealthd-z-gpu-0", metav1.DeleteOptions{}))
+	f.must(rules.Delete(t.Context(), "gpuhealthd-own.gpu-0", metav1.DeleteOptions{}))
 	for name, patch := range map[string]string{"cordon": cordon, "taint": taint, "pause an operand": pause, "keep from autoscalers": keep} {
 		f.denied(name, func() error { return f.patchNode(f.thief, own, patch, "") })
 	}

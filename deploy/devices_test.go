@@ -12,7 +12,7 @@ import (
 func devices(t *testing.T, f *fleet) {
 	ctx := t.Context()
 	make := func(change func(*resourcev1.DeviceTaintRule)) error {
-		r := fence("gpuhealthd-x-gpu-0", own)
+		r := fence("gpuhealthd-own.gpu-0", own)
 		change(r)
 		_, err := f.thief.ResourceV1().DeviceTaintRules().Create(ctx, r, metav1.CreateOptions{})
 		return err
@@ -28,23 +28,25 @@ func devices(t *testing.T, f *fleet) {
 		"another driver, no pool": func(r *resourcev1.DeviceTaintRule) {
 			*r.Spec.DeviceSelector = resourcev1.DeviceTaintSelector{Driver: r.Spec.DeviceSelector.Driver}
 		},
-		"every device there is":   func(r *resourcev1.DeviceTaintRule) { r.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{} },
-		"no selector":             func(r *resourcev1.DeviceTaintRule) { r.Spec.DeviceSelector = nil },
-		"a taint that evicts":     func(r *resourcev1.DeviceTaintRule) { r.Spec.Taint.Effect = resourcev1.DeviceTaintEffectNoExecute },
-		"somebody else's taint":   func(r *resourcev1.DeviceTaintRule) { r.Spec.Taint.Key = "example.com/sick" },
-		"a name that is not ours": func(r *resourcev1.DeviceTaintRule) { r.Name = "maintenance" },
-		"a rule that cannot go":   func(r *resourcev1.DeviceTaintRule) { r.Finalizers = []string{"example.com/stay"} },
+		"every device there is":           func(r *resourcev1.DeviceTaintRule) { r.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{} },
+		"no selector":                     func(r *resourcev1.DeviceTaintRule) { r.Spec.DeviceSelector = nil },
+		"a taint that evicts":             func(r *resourcev1.DeviceTaintRule) { r.Spec.Taint.Effect = resourcev1.DeviceTaintEffectNoExecute },
+		"somebody else's taint":           func(r *resourcev1.DeviceTaintRule) { r.Spec.Taint.Key = "example.com/sick" },
+		"the name of another node's rule": func(r *resourcev1.DeviceTaintRule) { r.Name = "gpuhealthd-other.gpu-0" },
+		"the name of another device's":    func(r *resourcev1.DeviceTaintRule) { r.Name = "gpuhealthd-own.gpu-1" },
+		"a name that is not ours":         func(r *resourcev1.DeviceTaintRule) { r.Name = "maintenance" },
+		"a rule that cannot go":           func(r *resourcev1.DeviceTaintRule) { r.Finalizers = []string{"example.com/stay"} },
 	} {
 		f.denied(name, func() error { return make(change) })
 	}
 	f.denied("a rule by a token of no node", func() error {
-		_, err := f.stray.ResourceV1().DeviceTaintRules().Create(ctx, fence("gpuhealthd-x-gpu-0", own), metav1.CreateOptions{})
+		_, err := f.stray.ResourceV1().DeviceTaintRules().Create(ctx, fence("gpuhealthd-own.gpu-0", own), metav1.CreateOptions{})
 		return err
 	})
 	rules := f.admin.ResourceV1().DeviceTaintRules()
 	foreign := fence("maintenance", own)
 	foreign.Spec.Taint.Key = "example.com/sick"
-	for _, r := range []*resourcev1.DeviceTaintRule{fence("gpuhealthd-y-gpu-0", other), foreign} {
+	for _, r := range []*resourcev1.DeviceTaintRule{fence("gpuhealthd-other.gpu-0", other), foreign} {
 		_, err := rules.Create(ctx, r, metav1.CreateOptions{})
 		f.must(err)
 		f.denied("lift "+r.Name, func() error {
@@ -54,14 +56,17 @@ func devices(t *testing.T, f *fleet) {
 	f.must(make(func(*resourcev1.DeviceTaintRule) {}))
 	widen := []byte(`{"spec":{"deviceSelector":{"device":null}}}`)
 	f.denied("widen a rule", func() error {
-		_, err := f.thief.ResourceV1().DeviceTaintRules().Patch(ctx, "gpuhealthd-x-gpu-0", types.MergePatchType, widen, metav1.PatchOptions{})
+		_, err := f.thief.ResourceV1().DeviceTaintRules().Patch(ctx, "gpuhealthd-own.gpu-0", types.MergePatchType, widen, metav1.PatchOptions{})
 		return err
 	})
 	f.denied("a rule's status", func() error {
-		_, err := f.thief.ResourceV1().DeviceTaintRules().Patch(ctx, "gpuhealthd-x-gpu-0", types.MergePatchType, []byte(`{"status":{"conditions":[]}}`), metav1.PatchOptions{}, "status")
+		_, err := f.thief.ResourceV1().DeviceTaintRules().Patch(ctx, "gpuhealthd-own.gpu-0", types.MergePatchType, []byte(`{"status":{"conditions":[]}}`), metav1.PatchOptions{}, "status")
 		return err
 	})
-	f.must(f.thief.ResourceV1().DeviceTaintRules().Delete(ctx, "gpuhealthd-x-gpu-0", metav1.DeleteOptions{}))
+	changed := []byte(`{"spec":{"deviceSelector":{"device":"gpu-1"},"taint":{"effect":"None"}}}`)
+	_, err := rules.Patch(ctx, "gpuhealthd-own.gpu-0", types.MergePatchType, changed, metav1.PatchOptions{})
+	f.must(err)
+	f.must(f.thief.ResourceV1().DeviceTaintRules().Delete(ctx, "gpuhealthd-own.gpu-0", metav1.DeleteOptions{}))
 }
 
 // fence is the rule that an agent makes for one device of a node.

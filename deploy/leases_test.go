@@ -66,6 +66,13 @@ func leases(t *testing.T, f *fleet) {
 	f.must(hold(group, own))
 	f.must(patch(group, `{"metadata":{"annotations":{"gpuhealthd.io/released":"{}"}}}`))
 	f.must(patch(group, `{"metadata":{"annotations":{"`+leasing.TurnAnnotation+`":"{}"}}}`))
+	f.denied("a label on a Lease", func() error { return patch(group, `{"metadata":{"labels":{"app":"x"}}}`) })
+	busy := held(leasing.LeaseName("pool=busy"), other)
+	busy.Annotations = map[string]string{leasing.GroupAnnotation: "pool=busy"}
+	_, err = f.admin.CoordinationV1().Leases(ours).Create(ctx, busy, metav1.CreateOptions{})
+	f.must(err)
+	f.denied("let go of another's Lease", func() error { return hold(busy.Name, "") })
+	f.must(hold(busy.Name, own)) // as an agent does once the other is not heard of: SECURITY.md has it
 	f.denied("hand a Lease over", func() error { return hold(group, other) })
 	f.denied("take another application's Lease", func() error { return hold("leader-election", own) })
 	f.denied("make a group's Lease another's", func() error { return patch(group, `{"metadata":{"annotations":{"gpuhealthd.io/group":"x"}}}`) })

@@ -36,7 +36,7 @@ func contained() []right {
 		{resource("coordination.k8s.io", "leases", "gpuhealthd"), "get create update"},
 		{resource("coordination.k8s.io", "leases", "kube-node-lease"), ""},
 		{resource("resource.k8s.io", "resourceslices", ""), "list"},
-		{resource("resource.k8s.io", "devicetaintrules", ""), "list create delete"},
+		{resource("resource.k8s.io", "devicetaintrules", ""), "get list create delete"},
 		{resource("resource.k8s.io", "resourceclaims", "default"), ""},
 		{resource("apps", "daemonsets", "gpuhealthd"), ""},
 		{resource("rbac.authorization.k8s.io", "clusterroles", ""), ""},

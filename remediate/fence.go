@@ -29,11 +29,18 @@ type Fence struct {
 	MIG []string `json:"-"`
 	// Fault is the class of the worst fault that it is for.
 	Fault string `json:"fault"`
-	// Rules name what makes it, and Since is when that was seen to stand; empty until
-	// then.
+	// Rules name what makes it, empty until then. Since is since when the node may rely
+	// on that; zero while it may not.
 	Rules []string  `json:"rules,omitempty"`
 	Since time.Time `json:"since,omitzero"`
+	// Ends: it is needed no more, and goes. Stays is why it cannot be taken away; empty
+	// where it can, or nobody has tried.
+	Ends  bool   `json:"ends,omitempty"`
+	Stays string `json:"stays,omitempty"`
 }
+
+// InForce says whether the node may rely on a fence.
+func (f Fence) InForce() bool { return len(f.Rules) > 0 && !f.Since.IsZero() }
 
 // Key names what is fenced.
 func (f Fence) Key() string {
@@ -47,53 +54,78 @@ func (f Fence) Key() string {
 type Fenced struct {
 	// Fence has its rules where they stand.
 	Fence
-	// Gone: rules that stood were taken away by somebody.
+	// Gone: rules that stood were taken away by somebody, or those of a fence that ends
+	// are.
 	Gone bool
-	// Why is why there can be no fence at present; empty where there is one.
+	// Changed is how somebody has changed a rule that stood; empty where nobody has.
+	Changed string
+	// Why is why there can be no fence at present, or why one that ends cannot be taken
+	// away; empty otherwise.
 	Why string
 }
 
 // fencing is what is known of fences.
 type fencing struct {
 	Standing []Fence `json:"standing,omitempty"`
+	// Ending are those that are needed no more, until they are known to be gone.
+	Ending []Fence `json:"ending,omitempty"`
 	// Lifted: they stand in the place of the cordon.
 	Lifted bool `json:"lifted,omitempty"`
 }
 
-// Fences gives the devices that shall be fenced, and no others; known is false while
-// the Node has not been seen, which may tell of more.
+// Fences gives the devices that shall be fenced, those whose fence ends, and no others;
+// known is false while the Node has not been seen, which may tell of more.
 func (p *Plan) Fences() (fences []Fence, known bool) { return slices.Clone(p.fences), p.met }
 
 // Fenced takes in what came of the fences. One that somebody has taken away is an
-// administrator's word, as an uncordon is.
+// administrator's word, as an uncordon is. One that was changed, or cannot be seen to
+// stand, fences nothing: the cordon is back until it does.
 func (p *Plan) Fenced(now time.Time, all []Fenced) {
 	f := &p.state.Fencing
 	for _, one := range all {
 		had := slices.IndexFunc(f.Standing, one.is)
 		switch {
-		case !slices.ContainsFunc(p.fences, one.is):
-		case one.Gone:
-			f.Standing = slices.DeleteFunc(f.Standing, one.is)
+		case one.Ends:
+			p.fenceEnds(now, one)
+		case !slices.ContainsFunc(p.fences, func(w Fence) bool { return !w.Ends && w.is(one.Fence) }):
+		case one.Gone && had >= 0:
 			for _, i := range p.fencedBy(one.Fence) {
 				p.release(now, i, "the fence of "+one.Key()+" was taken away by hand")
 			}
+		case one.Changed != "" && had >= 0:
+			f.Standing[had].Since = time.Time{}
+			p.turned(now, Event{Type: "Warning", Reason: "FenceChanged",
+				Message: fmt.Sprintf("the fence of %s was changed by somebody; it is made anew, and the node is cordoned meanwhile: %s", one.Key(), one.Changed)})
 		case one.Why != "":
-			for _, i := range p.fencedBy(one.Fence) {
-				if i.Unfenced == "" {
-					p.tell(now, i.Verdict, "Normal", "DeviceNotFenced",
-						fmt.Sprintf("%s cannot be fenced by itself, and the node stays cordoned: %s (incident %s)", one.Key(), one.Why, i.Verdict.ID))
-				}
-				i.Unfenced = one.Why
+			if had >= 0 {
+				f.Standing[had].Since = time.Time{}
 			}
-		case had < 0:
-			one.Since = now
-			f.Standing = append(f.Standing, one.Fence)
-			for _, i := range p.fencedBy(one.Fence) {
-				i.Unfenced = ""
-			}
+			p.unfenced(now, one)
+		case had < 0 || f.Standing[had].Since.IsZero():
+			p.stood(now, one.Fence)
 		}
 	}
 	p.decide(now)
+}
+
+// unfenced takes in why there is no fence.
+func (p *Plan) unfenced(now time.Time, one Fenced) {
+	for _, i := range p.fencedBy(one.Fence) {
+		if i.Unfenced == "" {
+			p.tell(now, i.Verdict, "Normal", "DeviceNotFenced",
+				fmt.Sprintf("%s cannot be fenced by itself, and the node stays cordoned: %s (incident %s)", one.Key(), one.Why, i.Verdict.ID))
+		}
+		i.Unfenced = one.Why
+	}
+}
+
+// stood takes in that a fence stands from now on.
+func (p *Plan) stood(now time.Time, one Fence) {
+	one.Since = now
+	p.state.Fencing.Standing = append(slices.DeleteFunc(p.state.Fencing.Standing, one.is), one)
+	for _, i := range p.fencedBy(one) {
+		i.Unfenced = ""
+	}
 }
 
 // is says whether another fence is of the same device.
@@ -110,10 +142,6 @@ func (p *Plan) fencedBy(f Fence) []*Incident {
 // the cordon. A node is cordoned first, as fast as ever; only then are devices looked
 // for, and nothing is lifted before all of them are fenced.
 func (p *Plan) fence(now time.Time) {
-	if p.fences = nil; !p.policy.Fence && len(p.state.Fencing.Standing) == 0 {
-		p.state.Fencing.Lifted = false
-		return
-	}
 	var want []Fence
 	lift, holding := true, false
 	for _, i := range p.ranked() {
@@ -126,7 +154,7 @@ func (p *Plan) fence(now time.Time) {
 		for _, f := range p.fencesOf(i) {
 			at := slices.IndexFunc(p.state.Fencing.Standing, f.is)
 			if at >= 0 {
-				f.Rules, f.Since = p.state.Fencing.Standing[at].Rules, p.state.Fencing.Standing[at].Since
+				f = p.state.Fencing.Standing[at]
 			}
 			// One that stands stays as long as its incident, whatever else is done.
 			if (narrow || at >= 0) && !slices.ContainsFunc(want, f.is) {
@@ -134,8 +162,8 @@ func (p *Plan) fence(now time.Time) {
 			}
 		}
 	}
-	p.fences = want
-	p.state.Fencing.Standing = slices.DeleteFunc(p.state.Fencing.Standing, func(f Fence) bool { return !slices.ContainsFunc(want, f.is) })
+	p.endFences(want)
+	p.fences = append(want, p.state.Fencing.Ending...)
 	p.lift(now, lift && holding)
 }
 
@@ -165,7 +193,7 @@ func (p *Plan) stands(now time.Time, i *Incident) bool {
 	fences := p.fencesOf(i)
 	for _, f := range fences {
 		at := slices.IndexFunc(p.state.Fencing.Standing, f.is)
-		if at < 0 || now.Before(p.state.Fencing.Standing[at].Since.Add(fenceSettle)) {
+		if at < 0 || !p.state.Fencing.Standing[at].InForce() || now.Before(p.state.Fencing.Standing[at].Since.Add(fenceSettle)) {
 			return false
 		}
 	}

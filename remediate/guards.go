@@ -104,8 +104,11 @@ func (p *Plan) askAnew(now time.Time) {
 			if !p.unproved(now, i) {
 				p.returns(now, i)
 			}
-		case p.barred(i) && i.standing() && !i.Adopted:
+		case !i.standing() || i.Adopted:
+		case p.barred(i):
 			p.act(now, i)
+		case i.speechless():
+			p.ask(now, i)
 		}
 	}
 }
@@ -291,16 +294,20 @@ func (p *Plan) noteHolds(now time.Time) {
 	p.state.ClockHeld = p.holdsNow(now, p.state.ClockHeld, clock, "schedule", "of idle GPUs", "")
 }
 
-// holdsNow gives what is held now since when, and tells what was not held before.
+// holdsNow gives what is held now since when, and tells what was not held before, or
+// not for that reason: of each kind once a day.
 func (p *Plan) holdsNow(now time.Time, before, held []HeldAction, key, what, tail string) []HeldAction {
 	for n := range held {
 		h := &held[n]
 		h.Since = now
-		if had := slices.IndexFunc(before, func(o HeldAction) bool { return o.Action == h.Action && o.Guard == h.Guard }); had >= 0 {
+		had := slices.IndexFunc(before, func(o HeldAction) bool { return o.Action == h.Action && o.Guard == h.Guard })
+		if had >= 0 {
 			h.Since = before[had].Since
+		}
+		if had >= 0 && before[had].Kind == h.Kind {
 			continue
 		}
-		p.announce(now, Event{Key: fmt.Sprintf("%s/Held/%s/%s/%s", key, h.Action, h.Guard, now.UTC().Format(time.DateOnly)),
+		p.announce(now, Event{Key: fmt.Sprintf("%s/Held/%s/%s/%s/%s", key, h.Action, h.Guard, h.Kind, now.UTC().Format(time.DateOnly)),
 			Type: "Normal", Reason: "ActionHeld",
 			Message: fmt.Sprintf("%s %s is held by the guard %s: %s; until %s%s", h.Action, what, h.Guard, h.Why, h.Hold.Until, tail)})
 	}

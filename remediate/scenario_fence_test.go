@@ -12,8 +12,9 @@ import (
 //	+0s fence              devices may be fenced by themselves
 //	+0s plugin N           a device plugin offers so many GPUs
 //	+5s stand UUID…        the rules of these stand
-//	+5s gone UUID…         somebody has taken them away
-//	+5s cannot UUID WHY    it cannot be fenced
+//	+5s gone UUID…         somebody has taken them away, or they went as they should
+//	+5s changed UUID HOW   somebody has changed its rule
+//	+5s cannot UUID WHY    it cannot be fenced, or its fence cannot be taken away
 //
 // What is to be fenced is printed where it has changed.
 
@@ -36,6 +37,10 @@ func (s *stage) doFences(word string, args []string) bool {
 	case "gone":
 		for _, f := range s.fences(args) {
 			all = append(all, Fenced{Fence: f, Gone: true})
+		}
+	case "changed":
+		for _, f := range s.fences(args[:1]) {
+			all = append(all, Fenced{Fence: f, Changed: strings.Join(args[1:], " ")})
 		}
 	case "cannot":
 		for _, f := range s.fences(args[:1]) {
@@ -62,7 +67,10 @@ func (s *stage) tellFences() {
 	line := "fence"
 	all, _ := s.plan.Fences()
 	for _, f := range all {
-		line += fmt.Sprintf(" %s=%s stands=%v", f.Key(), f.Fault, len(f.Rules) > 0)
+		line += fmt.Sprintf(" %s=%s stands=%v", f.Key(), f.Fault, f.InForce())
+		if f.Ends {
+			line += strings.TrimSuffix(" ends "+f.Stays, " ")
+		}
 	}
 	if line != s.fenced {
 		fmt.Fprintf(&s.out, "+%-7v %s\n", s.now.Sub(s.start), line)

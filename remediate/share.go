@@ -45,7 +45,7 @@ func (p *Plan) ask(now time.Time, i *Incident) {
 		case slices.Contains(wanted, k) && p.covered(now, i, k):
 			i.want(now, k, Covered)
 		case slices.Contains(wanted, k):
-			if status := p.status(i, k); i.want(now, k, status) && status != Held && status != Guarded && !p.ours(i, k) {
+			if status := p.status(now, i, k); i.want(now, k, status) && status != Held && status != Guarded && !p.ours(i, k) {
 				p.unwritten = append(p.unwritten, request{v.ID, k})
 				p.tell(now, v, "Normal", requestReason(k), requestText(k, v))
 			}
@@ -73,10 +73,10 @@ func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
 }
 
 // status says how a step stands that is wanted at present.
-func (p *Plan) status(i *Incident, k StepKind) StepStatus {
+func (p *Plan) status(now time.Time, i *Incident, k StepKind) StepStatus {
 	idle := i.Verdict.Drain == fault.DrainWhenIdle && k != StepRestart
 	switch s := i.step(k); {
-	case p.barred(i):
+	case p.barred(i), !p.ours(i, k) && p.mute(now, i, k):
 		return Guarded
 	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == Blocked):
 		return s.Status

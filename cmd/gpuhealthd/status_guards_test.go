@@ -34,3 +34,27 @@ func guarded() agent.Status {
 			QueueAge: 3 * time.Second, Objective: 2 * time.Second, Shed: []guard.Class{{Name: "batch", Demand: 300}, {Name: "free", Demand: 100}}}}
 	return s
 }
+
+// fenced is an agent that has one device fenced, another not, and cannot take a third
+// fence away, in a group that answers with what a terminal would obey.
+func fenced() agent.Status {
+	s := quarantined()
+	s.API, s.History, s.Diagnoses = nil, []remediate.Incident{}, s.Diagnoses[:0]
+	i := &s.Incidents[0]
+	i.Verdict.Class, i.Verdict.Reason = fault.XID95, "uncontained"
+	i.Steps = []remediate.Step{{Kind: remediate.StepCordon, Status: remediate.Done, Since: noon.Add(-time.Minute)}}
+	other := *i
+	other.Verdict.ID, other.Verdict.GPUs = "11111111-1300", []fault.Device{{UUID: "GPU-7"}}
+	other.Unfenced = "no ResourceSlice has the device"
+	s.Incidents = append(s.Incidents, other)
+	s.Node = &remediate.Desired{State: remediate.Suspect, Fault: "xid-95", Radius: "gpu", GPU: s.Node.GPU, Note: &remediate.Note{ID: i.Verdict.ID, Fence: remediate.FenceDevice}}
+	s.Fences = []remediate.Fence{
+		{GPU: i.Verdict.GPUs[0].UUID, Rules: []string{"gpuhealthd-n.gpu-1"}, Since: noon.Add(-50 * time.Second)},
+		{GPU: "GPU-7"},
+		{GPU: "GPU-8"},
+		{GPU: "GPU-9", Rules: []string{"gpuhealthd-n.gpu-9"}, Ends: true, Stays: "forbidden\x1b[2J"},
+	}
+	s.Group = &fleet.Survey{At: noon, Group: "cluster", Nodes: 1, Out: 1, Budget: 1,
+		Load: &guard.Load{Unknown: "ask http://prometheus: \x1b]0;owned\a"}}
+	return s
+}

@@ -50,7 +50,7 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // answer over HTTP.
 func TestStatus(t *testing.T) {
 	for name, s := range map[string]agent.Status{"starting": starting(), "healthy": healthy(), "quarantined": quarantined(), "failed": failed(),
-		"blind": blind(), "guarded": guarded(), "waiting": waiting(), "serving": served(), "training": training(), "drained": drained()} {
+		"blind": blind(), "guarded": guarded(), "fenced": fenced(), "waiting": waiting(), "serving": served(), "training": training(), "drained": drained()} {
 		t.Run(name, func(t *testing.T) {
 			handler := httpd.Handler(fixed{status: s}, evidence.NewDir(t.TempDir(), evidence.Limits{}), prometheus.NewRegistry(), "test")
 			server := httptest.NewServer(handler)

@@ -48,7 +48,7 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 	}
 	servingLines(out, s, style)
 	groupLines(out, s, style)
-	fenceLines(out, s)
+	fenceLines(out, s, style)
 	gpuTable(out, s)
 	replicaTable(out, s)
 	workerTable(out, s)
@@ -145,25 +145,26 @@ func driverLine(s agent.Status, style replay.Style) string {
 	case !d.Enabled:
 		return "not asked: nvml.enabled is false"
 	case d.Gpuless:
-		return d.Blind
+		return replay.Printable(d.Blind)
 	case d.Blind != "":
-		return style.Bad(d.Blind)
+		return style.Bad(replay.Printable(d.Blind))
 	case d.Answered.IsZero():
 		return "has not answered yet"
 	case len(d.Stuck) > 0:
-		return style.Bad("does not return: " + strings.Join(d.Stuck, ", "))
+		return style.Bad(replay.Printable("does not return: " + strings.Join(d.Stuck, ", ")))
 	case len(d.Failing) > 0:
-		return style.Bad(strings.Join(d.Failing, ", "))
+		return style.Bad(replay.Printable(strings.Join(d.Failing, ", ")))
 	default:
 		return style.Good("answered " + ago(s.At, d.Answered))
 	}
 }
 
+// works says how something is. Either may be in the words of others.
 func works(style replay.Style, trouble, fine string) string {
 	if trouble != "" {
-		return style.Bad(trouble)
+		return style.Bad(replay.Printable(trouble))
 	}
-	return style.Good(fine)
+	return style.Good(replay.Printable(fine))
 }
 
 func ago(now, then time.Time) string { return lasting(now.Sub(then)) + " ago" }
@@ -187,7 +188,7 @@ func gpuTable(out io.Writer, s agent.Status) {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\nPCI\tUUID\tSERIAL\tNAME\tSTATE")
 	for _, g := range s.GPUs {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", g.PCI, g.UUID, g.Serial, g.Name, gpuState(g, s))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", g.PCI, replay.Printable(g.UUID), replay.Printable(g.Serial), replay.Printable(g.Name), gpuState(g, s))
 	}
 	_ = tw.Flush() // the buffer below it reports
 }
@@ -222,10 +223,18 @@ func gpuState(g inventory.GPU, s agent.Status) string {
 }
 
 func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.Style) {
-	fmt.Fprintf(out, "\nIncident %s, %s, opened %s\n  %s\n  %s\n", i.Verdict.ID, i.State, ago(s.At, i.Verdict.Opened),
-		style.Verdict(i.Verdict), i.Verdict.Reason)
+	state, cordon := string(i.State), ""
+	if s.Node != nil && s.Node.Note != nil && s.Node.Note.Fence == remediate.FenceDevice && i.State == remediate.Quarantined {
+		state, cordon = "its device fenced", "; lifted, since the device is fenced by itself"
+	}
+	fmt.Fprintf(out, "\nIncident %s, %s, opened %s\n  %s\n  %s\n", replay.Printable(i.Verdict.ID), state, ago(s.At, i.Verdict.Opened),
+		style.Verdict(i.Verdict), replay.Printable(i.Verdict.Reason))
 	for _, step := range i.Steps {
-		fmt.Fprintf(out, "  %-8s %s, %s%s\n", step.Kind, step.Status, ago(s.At, step.Since), waits(s, i, step))
+		what := waits(i, step)
+		if step.Kind == remediate.StepCordon {
+			what += cordon
+		}
+		fmt.Fprintf(out, "  %-8s %s, %s%s\n", step.Kind, step.Status, ago(s.At, step.Since), what)
 	}
 	for _, h := range i.Held {
 		fmt.Fprintf(out, "  held     %s\n", style.Bad(heldText(s, h)))

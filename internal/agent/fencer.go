@@ -13,8 +13,8 @@ import (
 
 // Fencer fences devices by themselves: a dra.Fencer.
 type Fencer interface {
-	// Fence makes the wanted fences stand and removes all others of this node, and
-	// says of each what came of it. It may be called any number of times.
+	// Fence makes the wanted fences stand and removes those that end and all others of
+	// this node, and says of each what came of it. It may be called any number of times.
 	Fence(ctx context.Context, want []remediate.Fence) ([]remediate.Fenced, error)
 }
 
@@ -52,7 +52,7 @@ func newFencer(opts Options, c *core) *fencer {
 // wants takes the newest wish, once there is one.
 func (f *fencer) wants(want []remediate.Fence, known bool) {
 	f.mu.Lock()
-	news := known && (!f.known || !slices.EqualFunc(f.want, want, func(a, b remediate.Fence) bool { return a.Key() == b.Key() }))
+	news := known && (!f.known || !slices.EqualFunc(f.want, want, asBefore))
 	f.known, f.want = f.known || known, want
 	f.mu.Unlock()
 	if !news {
@@ -62,6 +62,12 @@ func (f *fencer) wants(want []remediate.Fence, known bool) {
 	case f.wake <- struct{}{}:
 	default:
 	}
+}
+
+// asBefore says whether nothing more is to be done for a fence than before. One that
+// the node may not rely on any more is made anew at once.
+func asBefore(had, f remediate.Fence) bool {
+	return had.Key() == f.Key() && had.Ends == f.Ends && (f.InForce() || !had.InForce())
 }
 
 func (f *fencer) wanted() []remediate.Fence {
@@ -112,9 +118,11 @@ func (f *fencer) turn(ctx context.Context, want []remediate.Fence) (next time.Du
 	defer cancel()
 	all, err := f.act.Fence(try, want)
 	for _, one := range all {
-		if next = fenceEvery; one.Why != "" {
+		switch {
+		case one.Why == "" && !one.Ends:
+			next = fenceEvery
+		case one.Why != "" && next == 0:
 			next = fenceAgain
-			break
 		}
 	}
 	if len(all) > 0 {

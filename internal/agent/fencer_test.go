@@ -26,7 +26,7 @@ func (m *fenceMaker) Fence(_ context.Context, want []remediate.Fence) (all []rem
 	defer m.mu.Unlock()
 	m.wanted = append(m.wanted, want)
 	for _, f := range want {
-		one := remediate.Fenced{Fence: f, Why: m.why, Gone: m.gone && len(f.Rules) > 0}
+		one := remediate.Fenced{Fence: f, Why: m.why, Gone: (m.gone || f.Ends) && m.why == "" && len(f.Rules) > 0}
 		if m.why == "" {
 			one.Rules = []string{"rule-" + f.Key()}
 		}

@@ -8,8 +8,8 @@ import (
 
 // guards exports what guards hold and see, and what is fenced, whole at each scrape.
 type guards struct {
-	status                                                      func() Status
-	held, fenced, nodes, capacityUp, capacity, load, shed, aged *prometheus.Desc
+	status                                                            func() Status
+	held, fenced, left, nodes, capacityUp, capacity, load, shed, aged *prometheus.Desc
 }
 
 func newGuards(status func() Status) *guards {
@@ -19,8 +19,9 @@ func newGuards(status func() Status) *guards {
 	return &guards{status: status,
 		held:       d("held_actions", "Actions that a guard holds at present, by action and guard.", "action", "guard"),
 		fenced:     d("fenced_devices", "Devices that are fenced by themselves: 1 for each GPU, or for each MIG device of one."),
+		left:       d("fences_left", "Devices whose fence is needed no more, and could not be taken away."),
 		nodes:      d("group_nodes", "Nodes of the group when it was asked last: all, out (of the others), leave (of those), budget.", "count"),
-		capacityUp: d("capacity_guarded", "1 while a guard looks at the load, 0 without a contract, or while its figures are not known."),
+		capacityUp: d("capacity_guarded", "1 while a guard looks at the load, 0 without a contract for this node, or where its figures were not known when the group was asked last."),
 		capacity:   d("capacity_surviving", "What the nodes in service can carry, in the contract's unit, when the group was asked last."),
 		load:       d("capacity_load_ratio", "The admitted demand by what the nodes in service can carry."),
 		shed:       d("capacity_shed", "1 for each class of work that would have to be shed, 0 for the others of the contract.", "class"),
@@ -30,7 +31,7 @@ func newGuards(status func() Status) *guards {
 
 // Describe implements prometheus.Collector.
 func (g *guards) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.held, g.fenced, g.nodes, g.capacityUp, g.capacity, g.load, g.shed, g.aged} {
+	for _, d := range []*prometheus.Desc{g.held, g.fenced, g.left, g.nodes, g.capacityUp, g.capacity, g.load, g.shed, g.aged} {
 		out <- d
 	}
 }
@@ -53,12 +54,15 @@ func (g *guards) Collect(out chan<- prometheus.Metric) {
 	for labels, n := range held {
 		gauge(g.held, n, labels[:]...)
 	}
-	devices := 0
+	devices, left := 0, 0
 	for _, f := range now.Fences {
-		devices += len(f.Rules)
+		if devices += len(f.Rules); f.Stays != "" {
+			left += len(f.Rules)
+		}
 	}
 	gauge(g.fenced, float64(devices))
-	known := false
+	gauge(g.left, float64(left))
+	known := now.Capacity == "" && now.Group == nil // nobody has had to ask yet
 	if s := now.Group; s != nil {
 		for count, n := range map[string]int{"all": s.Nodes, "out": s.Out, "leave": s.Leave, "budget": s.Budget} {
 			gauge(g.nodes, float64(n), count)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,10 +57,15 @@ func (c *Client) Emit(ctx context.Context, node string, about corev1.ObjectRefer
 	return nil
 }
 
-// truncate cuts text to at most limit bytes, between runes, and replaces what
-// is no UTF-8.
+// truncate cuts text to at most limit bytes, between runes, and replaces what is no
+// UTF-8, or not to be shown on a terminal.
 func truncate(text string, limit int) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 	if len(text) <= limit {
 		return text
 	}

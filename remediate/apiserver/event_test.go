@@ -14,6 +14,7 @@ func TestTruncate(t *testing.T) {
 		{"a€", 4, "a€"},
 		{"a€", 3, "a"},
 		{"€", 2, ""},
+		{"a\x1b[2Jb", 8, "a [2Jb"},
 		{"\xff", 3, "\uFFFD"},
 	}
 	for _, c := range cases {

@@ -15,13 +15,6 @@ import (
 // group is the API group of dynamic resource allocation.
 const group = "resource.k8s.io"
 
-// device names one, as the selector of a rule does.
-type device struct {
-	Driver string `json:"driver"`
-	Pool   string `json:"pool"`
-	Device string `json:"device"`
-}
-
 // slice is the part of a ResourceSlice that is read.
 type slice struct {
 	Spec struct {
@@ -57,8 +50,8 @@ func (d listed) fits(w remediate.Fence) bool {
 	return uuid == w.GPU || parent == w.GPU
 }
 
-// devices gives those of this node that shall be fenced.
-func (f *Fencer) devices(ctx context.Context, w remediate.Fence) (found []device, err error) {
+// devices names those of this node that shall be fenced.
+func (f *Fencer) devices(ctx context.Context, w remediate.Fence) (found []string, err error) {
 	var all struct{ Items []slice }
 	f.slices, err = f.get(ctx, f.slices, []string{"v1", "v1beta2"}, "resourceslices",
 		map[string]string{"fieldSelector": "spec.nodeName=" + f.node + ",spec.driver=" + Driver}, &all)
@@ -72,16 +65,17 @@ func (f *Fencer) devices(ctx context.Context, w remediate.Fence) (found []device
 	for _, s := range all.Items {
 		pool := s.Spec.Pool
 		for _, d := range s.Spec.Devices {
-			if pool.Generation == newest[pool.Name] && d.fits(w) {
-				found = append(found, device{Driver, pool.Name, d.Name})
+			if pool.Generation != newest[pool.Name] || !d.fits(w) {
+				continue
 			}
+			if pool.Name != f.node {
+				return nil, fmt.Errorf("%w: pool %s does not have the name of node %s", errNever, pool.Name, f.node)
+			}
+			found = append(found, d.Name)
 		}
 	}
-	switch at := slices.IndexFunc(found, func(d device) bool { return d.Pool != f.node }); {
-	case len(found) == 0:
+	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: no ResourceSlice of driver %s on node %s has the device", errNever, Driver, f.node)
-	case at >= 0:
-		return nil, fmt.Errorf("%w: pool %s does not have the name of node %s", errNever, found[at].Pool, f.node)
 	}
 	return found, nil
 }

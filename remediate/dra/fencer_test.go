@@ -26,7 +26,7 @@ func TestADeviceIsFencedAndLifted(t *testing.T) {
 	if calls := b.take(); calls != "list devicetaintrules 200, list resourceslices 200, create devicetaintrules 201" {
 		t.Error(calls)
 	}
-	if again := b.fence(got[0].Fence); again[0].Gone || b.take() != "list devicetaintrules 200" {
+	if again := b.fence(relied(got[0])); again[0].Gone || again[0].Changed != "" || b.take() != "list devicetaintrules 200" {
 		t.Errorf("%+v", again)
 	}
 	// An agent that died before it had written down that its rule stands finds it.
@@ -41,7 +41,7 @@ func TestADeviceIsFencedAndLifted(t *testing.T) {
 func TestARuleThatAnAdministratorDeletes(t *testing.T) {
 	b := newBench(t, "fence-gone", shared.Cluster(t).Admin())
 	b.slice("fence-gone-1", Driver, b.node, 1, dev("gpu-0", "uuid=GPU-0"))
-	stands := b.fence(of("GPU-0"))[0].Fence
+	stands := relied(b.fence(of("GPU-0"))[0])
 	if err := b.admin.ResourceV1().DeviceTaintRules().Delete(t.Context(), stands.Rules[0], metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestAFailureIsNoAnswer(t *testing.T) {
 	cluster := shared.Cluster(t)
 	b := newBench(t, "fence-fail", cluster.Admin())
 	b.slice("fence-fail-1", Driver, b.node, 1, dev("gpu-0", "uuid=GPU-0"), dev("gpu-1", "uuid=GPU-1"))
-	stands := b.fence(of("GPU-0"))[0].Fence
+	stands := relied(b.fence(of("GPU-0"))[0])
 	broken := cluster.Admin()
 	broken.Wrap(func(next http.RoundTripper) http.RoundTripper { return breaks{next} })
 	c := newBench(t, "fence-fail", broken)

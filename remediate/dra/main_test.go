@@ -125,3 +125,9 @@ func (b *bench) want(rules ...string) {
 func of(gpu string) remediate.Fence { return remediate.Fence{GPU: gpu, Fault: "xid-48"} }
 
 var errBroken = errors.New("the wire broke")
+
+// relied is a fence on which the node relies from now on.
+func relied(f remediate.Fenced) remediate.Fence {
+	f.Since = time.Now()
+	return f.Fence
+}

@@ -51,8 +51,9 @@ func TestLoad(t *testing.T) {
 	label(t, cluster, nodes[1], map[string]string{remediate.LabelState: "suspect", remediate.LabelGPUs: "4"})
 	label(t, cluster, nodes[2], map[string]string{remediate.LabelState: "failed"})
 	label(t, cluster, nodes[3], map[string]string{"pool": "load", remediate.LabelState: "healthy"})
-	demand := "100"
+	demand, status := "100", http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"scalar","result":[1,%q]}}`, map[string]string{"demand": demand, "batch": "40", "age": "1.5"}[r.URL.Query().Get("query")])
 	}))
 	defer server.Close()
@@ -84,6 +85,10 @@ func TestLoad(t *testing.T) {
 	demand = "210"
 	if got, l := ask(); !strings.Contains(got, "140 %") || fmt.Sprint(l.WouldShed()) != "[batch]" {
 		t.Errorf("%s, %+v", got, l)
+	}
+	demand, status = "100", http.StatusInternalServerError
+	if got, _ := ask(); !strings.Contains(got, "the load is not known") || !strings.Contains(got, "500 Internal Server Error") {
+		t.Errorf("an error with a number: %s", got)
 	}
 	server.Close()
 	if got, _ := ask(); !strings.Contains(got, "the load is not known") {

@@ -61,9 +61,10 @@ type Fleet struct {
 	Options
 
 	times times
-	// lease is the group's, rack that of the node's rack.
-	lease, rack lease
-	size        size
+	// lease is the group's, load that of the contract's nodes, and rack that of the
+	// node's rack.
+	lease, load, rack lease
+	size              size
 	// arrives is until when what was begun by the last leave may reach the Node.
 	arrives time.Time
 	turns   map[Serving]*turn
@@ -81,7 +82,7 @@ func New(o Options) (*Fleet, error) {
 	}
 	t := times{LeaseTime, LeaveTime, writeTime, surveyTime, cmp.Or(o.Turn, DefaultTurn)}
 	l := lease{client: o.Client.Leases, namespace: o.Namespace, node: o.Node, time: t.lease}
-	return &Fleet{Options: o, times: t, lease: l, rack: l, turns: map[Serving]*turn{}}, nil
+	return &Fleet{Options: o, times: t, lease: l, load: l, rack: l, turns: map[Serving]*turn{}}, nil
 }
 
 // Survey is what was seen of the group when it was asked last, for people.
@@ -139,7 +140,7 @@ func (f *Fleet) leaves(ctx context.Context, asks []guard.Ask, leave bool) (remed
 	}
 	if err != nil {
 		s.Error = err.Error()
-		answer = refuse(asks, "the group cannot be asked: "+err.Error(), "it answers")
+		answer = refuse(asks, guard.Hold{Kind: guard.NoAnswer, Why: "the group cannot be asked: " + err.Error(), Until: "it answers"})
 	}
 	return answer, s
 }
@@ -150,9 +151,11 @@ func (f *Fleet) ask(ctx context.Context, asks []guard.Ask, leave bool) (remediat
 		return remediate.Reply{}, facts, err
 	}
 	facts.Leave = facts.Leave && leave
-	// Who is held needs no Lease to hear it.
-	if first := f.decide(facts, asks); len(first.Granted) == 0 && !slices.ContainsFunc(asks, releases) {
-		return first, facts, nil
+	// Who is held needs no Lease to hear it, nor who takes nothing.
+	first := f.decide(facts, asks)
+	if !slices.ContainsFunc(first.Granted, takes) && !slices.ContainsFunc(asks, releases) {
+		first.Until = facts.At.Add(f.times.leave)
+		return first, facts, f.clearable(ctx, facts.Group, first)
 	}
 	began := time.Now()
 	holder, err := f.take(ctx, facts, asks)
@@ -160,8 +163,8 @@ func (f *Fleet) ask(ctx context.Context, asks []guard.Ask, leave bool) (remediat
 		return remediate.Reply{}, facts, err
 	}
 	if holder != "" {
-		return refuse(asks, "leave is given to one node at a time, and "+holder+" is just given it",
-			"that is seen on its Node, or it is not heard of for "+f.times.lease.String()), facts, f.settled(ctx)
+		return refuse(asks, guard.Hold{Kind: guard.InTurn, Why: "leave is given to one node at a time, and " + holder + " is just given it",
+			Until: "that is seen on its Node, or it is not heard of for " + f.times.lease.String()}), facts, f.settled(ctx)
 	}
 	if err := f.see(ctx, &facts, asks); err != nil {
 		return remediate.Reply{}, facts, err // the Lease is given back by the next Settle
@@ -177,9 +180,23 @@ func (f *Fleet) ask(ctx context.Context, asks []guard.Ask, leave bool) (remediat
 	return answer, facts, f.settled(ctx)
 }
 
-// take takes the Leases that the asks need, and names who has one of them instead.
+// clearable makes the Lease on which a person clears an outbreak, where one holds that is
+// the group's first business.
+func (f *Fleet) clearable(ctx context.Context, group string, answer remediate.Reply) error {
+	rollout := func(h guard.Hold) bool { return h.Kind == guard.Rollout }
+	if !slices.ContainsFunc(answer.Held, func(r remediate.Refusal) bool { return slices.ContainsFunc(r.Holds, rollout) }) {
+		return nil
+	}
+	return f.lease.exist(ctx, group)
+}
+
+// take takes the Leases that the asks need, and names who has one of them instead. What
+// a contract's nodes carry they carry together, whatever groups they are of.
 func (f *Fleet) take(ctx context.Context, facts guard.Facts, asks []guard.Ask) (holder string, err error) {
 	holder, err = f.lease.take(ctx, facts.Group)
+	if holder == "" && err == nil && facts.Load != nil && slices.ContainsFunc(asks, takesOut) {
+		holder, err = f.load.take(ctx, "contract "+facts.Load.Contract)
+	}
 	rack := facts.Rack.Name
 	if holder != "" || err != nil || rack == "" || rack == facts.Group || !slices.ContainsFunc(asks, byClock) {
 		return holder, err
@@ -247,19 +264,26 @@ func (f *Fleet) giveBack(ctx context.Context) error {
 	if time.Now().Before(f.arrives) {
 		return errKept
 	}
-	return errors.Join(f.rack.giveBack(ctx), f.lease.giveBack(ctx))
+	return errors.Join(f.rack.giveBack(ctx), f.load.giveBack(ctx), f.lease.giveBack(ctx))
 }
 
 func releases(a guard.Ask) bool { return a.Action == guard.Release }
 func byClock(a guard.Ask) bool  { return a.Action == guard.Scheduled }
 func takesOut(a guard.Ask) bool { return a.Action.TakesOut() }
+func takes(a guard.Ask) bool    { return a.Action != guard.Request }
 
 // refuse holds all asks, each by the guard that counts for it.
-func refuse(asks []guard.Ask, why, until string) (answer remediate.Reply) {
+func refuse(asks []guard.Ask, h guard.Hold) (answer remediate.Reply) {
 	for _, a := range asks {
-		h := guard.Hold{Guard: guard.Budget, Why: why, Until: until}
-		if byClock(a) {
+		switch a.Action {
+		case guard.Scheduled:
 			h.Guard = guard.Schedule
+		case guard.Release:
+			h.Guard = guard.Ramp
+		case guard.Request:
+			h.Guard = guard.Outbreak
+		default:
+			h.Guard = guard.Budget
 		}
 		answer.Held = append(answer.Held, remediate.Refusal{Ask: a, Holds: []guard.Hold{h}})
 	}

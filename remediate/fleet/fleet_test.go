@@ -146,14 +146,29 @@ func TestOutbreak(t *testing.T) {
 	if got := ask(); got != "reboot held by outbreak: links-down on 3 nodes of 6 in pool=outbreak within 10m0s, which looks like a rollout" {
 		t.Error(got)
 	}
+	// A person can clear it by the command that is told, the group's first as well.
+	leases := kubernetes.NewForConfigOrDie(cluster.Admin()).CoordinationV1().Leases("default")
+	if l, err := leases.Get(t.Context(), LeaseName("pool=outbreak"), metav1.GetOptions{}); err != nil || value(l.Spec.HolderIdentity) != "" || l.Annotations[GroupAnnotation] != "pool=outbreak" {
+		t.Errorf("%v, %+v", err, l)
+	}
+	request := want("links-down", guard.Request, true)
+	request[0].Since = time.Now()
+	answer, _ := a.Ask(t.Context(), request, false)
+	if h := answer.Held[0].Holds[0]; h.Kind != guard.Rollout || !strings.Contains(h.Until, "kubectl annotate lease -n default "+LeaseName("pool=outbreak")+" --overwrite "+ClearedAnnotation+"=") {
+		t.Errorf("%+v", h)
+	}
 	label(t, cluster, nodes[1], map[string]string{remediate.LabelState: "healthy", remediate.LabelFault: ""})
+	a.calls.take()
+	answer, _ = a.Ask(t.Context(), request, false)
+	if calls := a.calls.take(); said(answer) != "granted request" || !answer.Until.After(time.Now()) || answer.Leave || strings.Contains(calls, "update") {
+		t.Errorf("to ask others takes a leave, or is void: %+v; calls %s", answer, calls)
+	}
 	if got := ask(); got != "granted reboot" {
 		t.Error(got)
 	}
 	label(t, cluster, nodes[1], map[string]string{remediate.LabelState: "suspect", remediate.LabelFault: "links-down"})
 	clear := `{"metadata":{"annotations":{"` + ClearedAnnotation + `":"` + time.Now().Add(time.Second).UTC().Format(time.RFC3339) + `"}}}`
-	_, err := kubernetes.NewForConfigOrDie(cluster.Admin()).CoordinationV1().Leases("default").
-		Patch(t.Context(), LeaseName("pool=outbreak"), types.MergePatchType, []byte(clear), metav1.PatchOptions{})
+	_, err := leases.Patch(t.Context(), LeaseName("pool=outbreak"), types.MergePatchType, []byte(clear), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,6 +192,11 @@ func TestRamp(t *testing.T) {
 	}
 	if got[0] != "granted release" || got[1] != "granted release" || got[2] != "release held by ramp: 2 nodes of pool=ramp went back to service within 1m0s" {
 		t.Errorf("%q", got)
+	}
+	busy, next := newAsker(t, cluster.Admin(), nodes[4], nil), newAsker(t, cluster.Admin(), nodes[5], nil)
+	busy.Ask(t.Context(), want(fault.XID74, guard.Cordon, false), false)
+	if answer, _ := next.Ask(t.Context(), want(fault.XID95, guard.Release, true), true); said(answer) != "release held by ramp: leave is given to one node at a time, and ramp-4 is just given it" {
+		t.Error(said(answer))
 	}
 }
 

@@ -40,6 +40,8 @@ type lease struct {
 	namespace, node string
 	// time is how long the Lease of one that is not heard of is respected.
 	time time.Duration
+	// unmade: nobody had made it when it was looked for last.
+	unmade bool
 	// have is the Lease while this node has it, nil while it has not.
 	have *coordinationv1.Lease
 	// seen is the version of another's Lease, and since when it is the same.
@@ -52,7 +54,7 @@ func (l *lease) take(ctx context.Context, group string) (holder string, err erro
 	name := LeaseName(group)
 	found, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
-		return l.took(l.create(ctx, name, group))
+		return l.took(l.create(ctx, group, l.own))
 	}
 	if err != nil {
 		return "", failed("get lease "+name, err)
@@ -61,20 +63,35 @@ func (l *lease) take(ctx context.Context, group string) (holder string, err erro
 		return holder, nil
 	}
 	l.own(found)
-	found.Annotations = with(found.Annotations, GroupAnnotation, group)
+	if found.Annotations[GroupAnnotation] == "" {
+		found.Annotations = with(found.Annotations, GroupAnnotation, group)
+	}
 	return l.took(l.update(ctx, found))
 }
 
 // note reads an annotation of a Lease; empty where there is none.
 func (l *lease) note(ctx context.Context, name, key string) (string, error) {
 	found, err := l.get(ctx, name)
-	if apierrors.IsNotFound(err) {
+	if l.unmade = apierrors.IsNotFound(err); l.unmade {
 		return "", nil
 	}
 	if err != nil {
 		return "", failed("get lease "+name, err)
 	}
 	return found.Annotations[key], nil
+}
+
+// exist makes the Lease where note found none, and leaves it to nobody.
+func (l *lease) exist(ctx context.Context, group string) error {
+	if !l.unmade {
+		return nil
+	}
+	_, err := l.create(ctx, group, func(*coordinationv1.Lease) {})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return failed("create lease "+LeaseName(group), err)
+	}
+	l.unmade = false
+	return nil
 }
 
 // holder names who else has the Lease, and is heard of.
@@ -170,9 +187,9 @@ func (l *lease) get(ctx context.Context, name string) (*coordinationv1.Lease, er
 	return found, l.client.Get().Namespace(l.namespace).Resource("leases").Name(name).Do(ctx).Into(found)
 }
 
-func (l *lease) create(ctx context.Context, name, group string) (*coordinationv1.Lease, error) {
-	made := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{GroupAnnotation: group}}}
-	l.own(made)
+func (l *lease) create(ctx context.Context, group string, fill func(*coordinationv1.Lease)) (*coordinationv1.Lease, error) {
+	made := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: LeaseName(group), Annotations: map[string]string{GroupAnnotation: group}}}
+	fill(made)
 	return made, l.client.Post().Namespace(l.namespace).Resource("leases").Param("fieldManager", apiserver.Manager).Body(made).Do(ctx).Into(made)
 }
 

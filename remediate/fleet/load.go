@@ -15,9 +15,9 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/prometheus"
 )
 
-// load finds what the contract's group carries; nil where there is no contract, or
-// this node is none of its group.
-func (f *Fleet) load(ctx context.Context, own *metav1.PartialObjectMetadata) *guard.Load {
+// loadOf finds what the contract's group is asked to carry; nil where there is no
+// contract, or this node is none of its group. Who serves is counted apart.
+func (f *Fleet) loadOf(ctx context.Context, own *metav1.PartialObjectMetadata) *guard.Load {
 	if f.Contract.Name == "" {
 		return nil
 	}
@@ -31,30 +31,39 @@ func (f *Fleet) load(ctx context.Context, own *metav1.PartialObjectMetadata) *gu
 	if err == nil && !selector.Matches(labels.Set(own.Labels)) {
 		return nil
 	}
-	l.Unit, l.PerNode, l.MaxLoad, l.Minimum, l.Objective = c.Unit, c.PerNode, c.MaxLoad/100, c.Minimum, c.Objective
+	l.Group, l.GPUs, l.Unit, l.PerNode, l.MaxLoad, l.Minimum, l.Objective = c.Group, c.GPUs, c.Unit, c.PerNode, c.MaxLoad/100, c.Minimum, c.Objective
 	if err := f.measure(ctx, c, l); err != nil {
 		l.Unknown = err.Error()
 	}
 	return l
 }
 
-// measure counts who serves, and asks for the demand.
-func (f *Fleet) measure(ctx context.Context, c Contract, l *guard.Load) (err error) {
+// count counts who serves of the contract's nodes.
+func (f *Fleet) count(ctx context.Context, l *guard.Load) error {
+	if l == nil || l.Unknown != "" {
+		return nil
+	}
 	selector := remediate.LabelState
-	if c.Group != "" {
-		selector += "," + c.Group
+	if l.Group != "" {
+		selector += "," + l.Group
 	}
 	found, err := f.list(ctx, selector)
 	if err != nil {
 		return err
 	}
+	l.Serving, l.Own = 0, 0
 	for n := range found {
-		part := serving(&found[n], c.GPUs)
+		part := serving(&found[n], l.GPUs)
 		l.Serving += part
 		if found[n].Name == f.Node {
 			l.Own = part
 		}
 	}
+	return nil
+}
+
+// measure asks for the demand.
+func (f *Fleet) measure(ctx context.Context, c Contract, l *guard.Load) (err error) {
 	ask := prometheus.Server{URL: f.Prometheus}
 	if l.Demand, err = ask.Value(ctx, c.Demand); err != nil {
 		return err

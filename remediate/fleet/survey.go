@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -48,15 +49,17 @@ func (f *Fleet) survey(ctx context.Context, asks []guard.Ask) (guard.Facts, erro
 	if facts.Cleared, err = f.cleared(ctx, group); err != nil {
 		return facts, err
 	}
-	if err = f.see(ctx, &facts, asks); err != nil {
-		return facts, err
-	}
-	facts.Load = f.load(ctx, own)
-	return facts, nil
+	facts.Clear = fmt.Sprintf(`kubectl annotate lease -n %s %s --overwrite %s="$(date -u +%%FT%%TZ)"`, f.Namespace, LeaseName(group), ClearedAnnotation)
+	facts.Load = f.loadOf(ctx, own)
+	return facts, f.see(ctx, &facts, asks)
 }
 
-// see finds the nodes that the asks are decided by.
+// see finds the nodes that the asks are decided by. With the Lease it is called again:
+// whoever had it before may be out by now, of the nodes that carry the load as well.
 func (f *Fleet) see(ctx context.Context, facts *guard.Facts, asks []guard.Ask) (err error) {
+	if err := f.count(ctx, facts.Load); err != nil {
+		return err
+	}
 	if facts.Peers, err = f.peers(ctx, facts.Group, asks); err != nil || !slices.ContainsFunc(asks, byClock) {
 		return err
 	}

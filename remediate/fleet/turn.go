@@ -43,7 +43,7 @@ func (f *Fleet) takeTurns(ctx context.Context, asks []guard.Ask, answer *remedia
 	for _, a := range asks {
 		hold, err := f.takeTurn(ctx, a.Workload)
 		if err != nil {
-			hold = &guard.Hold{Guard: guard.Turns, Why: "its serving group cannot be asked: " + err.Error(), Until: "it answers"}
+			hold = &guard.Hold{Guard: guard.Turns, Kind: guard.NoAnswer, Why: "its serving group cannot be asked: " + err.Error(), Until: "it answers"}
 		}
 		if hold != nil {
 			answer.Held = append(answer.Held, remediate.Refusal{Ask: a, Holds: []guard.Hold{*hold}})
@@ -58,7 +58,7 @@ func (f *Fleet) takeTurns(ctx context.Context, asks []guard.Ask, answer *remedia
 func (f *Fleet) takeTurn(ctx context.Context, w fault.Workload) (*guard.Hold, error) {
 	group, known := f.Serving(w)
 	if !known {
-		return &guard.Hold{Guard: guard.Turns, Why: "its serving group is not known", Until: "its pod is seen"}, nil
+		return &guard.Hold{Guard: guard.Turns, Kind: guard.Unknown, Why: "its serving group is not known", Until: "its pod is seen"}, nil
 	}
 	t := f.turnOf(group)
 	if err := t.lease.giveBack(ctx); err != nil {
@@ -69,7 +69,7 @@ func (f *Fleet) takeTurn(ctx context.Context, w fault.Workload) (*guard.Hold, er
 		return nil, err
 	}
 	if holder != "" {
-		return &guard.Hold{Guard: guard.Turns, Why: holder + " is just asking for its turn", Until: "it has its answer, or is not heard of for " + f.times.lease.String()}, nil
+		return &guard.Hold{Guard: guard.Turns, Kind: guard.InTurn, Why: holder + " is just asking for its turn", Until: "it has its answer, or is not heard of for " + f.times.lease.String()}, nil
 	}
 	all, err := f.workers(ctx, group)
 	if err != nil {

@@ -21,14 +21,23 @@ func (r Rules) budget(f Facts, a Ask) *Hold {
 	}
 	may := r.Budget.Of(f.Nodes)
 	if a.Action == Cordon && out >= may {
-		return &Hold{Budget, fmt.Sprintf("%s of %d in %s are out of service, and %d may be", nodes(out), f.Nodes, f.Group, may),
+		return &Hold{Budget, Full, fmt.Sprintf("%s out of service, and %d may be", f.are(out), may),
 			fmt.Sprintf("fewer than %d are", may)}
 	}
 	if a.Action != Cordon && leave >= may {
-		return &Hold{Budget, fmt.Sprintf("%s of %d in %s are out or repaired by leave, and %d may be", nodes(leave), f.Nodes, f.Group, may),
+		return &Hold{Budget, Full, fmt.Sprintf("%s out or repaired by leave, and %d may be", f.are(leave), may),
 			fmt.Sprintf("fewer than %d are", may)}
 	}
 	return nil
+}
+
+// are begins a sentence about so many of the group's nodes.
+func (f Facts) are(n int) string {
+	verb := "are"
+	if n == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s of %d in %s %s", nodes(n), f.Nodes, f.Group, verb)
 }
 
 func nodes(n int) string {

@@ -8,12 +8,16 @@ import (
 
 // Load is what a group carries at one moment, and what it was tested to carry.
 type Load struct {
-	// Contract names where the figures come from.
+	// Contract names where the figures come from, Group is the label selector of the
+	// nodes that they are about; empty is every node that an agent speaks for.
 	Contract string `json:"contract"`
+	Group    string `json:"group,omitempty"`
 	// Unit is that of the capacity and the demand.
 	Unit string `json:"unit,omitempty"`
-	// PerNode is the tested capacity of one whole node.
+	// PerNode is the tested capacity of one whole node, GPUs how many GPUs it then had;
+	// 0 where nobody says.
 	PerNode float64 `json:"perNode"`
+	GPUs    int     `json:"gpus,omitempty"`
 	// Serving counts the nodes in service, one with sick GPUs by those that are not;
 	// Own is this node's part of it.
 	Serving float64 `json:"serving"`
@@ -78,17 +82,17 @@ func capacity(f Facts, a Ask) *Hold {
 		return nil
 	}
 	if l.Unknown != "" {
-		return &Hold{Capacity, "the load is not known: " + l.Unknown, "it is known again"}
+		return &Hold{Capacity, Unknown, "the load is not known: " + l.Unknown, "it is known again"}
 	}
 	less := l.Own
 	if a.Out {
 		less = 0
 	}
 	if left := l.Serving - less; left < l.Minimum {
-		return &Hold{Capacity, fmt.Sprintf("%.1f nodes of %s would be left, and the least is %.0f", left, f.Group, l.Minimum), "more nodes serve"}
+		return &Hold{Capacity, Few, fmt.Sprintf("%.1f nodes of %s would be left, and the least is %.0f", left, f.Group, l.Minimum), "more nodes serve"}
 	}
 	if ratio := l.Ratio(less); ratio > l.MaxLoad {
-		return &Hold{Capacity, fmt.Sprintf("the nodes left in %s would carry %.0f %% of their tested capacity, and %.0f %% is the most", f.Group, 100*ratio, 100*l.MaxLoad),
+		return &Hold{Capacity, Loaded, fmt.Sprintf("the nodes left in %s would carry %.0f %% of their tested capacity, and %.0f %% is the most", f.Group, 100*ratio, 100*l.MaxLoad),
 			"the demand falls, or more nodes serve"}
 	}
 	return nil

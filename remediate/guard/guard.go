@@ -9,8 +9,9 @@ import (
 // Action is what a guard can hold, by the names of the plan's steps.
 type Action string
 
-// The actions. Release is that a node which has served its probation goes back to
-// service, Scheduled a diagnosis by the clock, which is no step of a plan.
+// The actions. The last are no steps of a plan: Release is that a node which has served
+// its probation goes back to service, Request that others are asked to drain, reset or
+// diagnose, and Scheduled a diagnosis by the clock.
 const (
 	Cordon  Action = "cordon"
 	Drain   Action = "drain"
@@ -19,13 +20,16 @@ const (
 	Reset   Action = "reset"
 	Reboot  Action = "reboot"
 	Release Action = "release"
+	Request Action = "request"
 
 	Scheduled Action = "scheduled-diag"
 )
 
 // TakesOut says whether a node is out of service for an action, or was before, and needs
 // the leave of its group.
-func (a Action) TakesOut() bool { return a != Release && a != Scheduled && a != Restart }
+func (a Action) TakesOut() bool {
+	return a != Release && a != Scheduled && a != Restart && a != Request
+}
 
 // Guard names who holds an action.
 type Guard string
@@ -50,9 +54,42 @@ const (
 	Power Guard = "power"
 )
 
+// Kind is one of the reasons that a guard may have, in a word that stays the same while
+// the figures change.
+type Kind string
+
+// The kinds.
+const (
+	// NoAnswer: the group cannot be asked. InTurn: another node is just given leave, or
+	// another worker restarted, and Unready: it is not in service yet.
+	NoAnswer Kind = "no-answer"
+	Unready  Kind = "unready"
+	InTurn   Kind = "in-turn"
+	// Full: as many are as may be.
+	Full Kind = "full"
+	// Young: the fault is younger than Rules.Wait. Rollout: many nodes caught it within
+	// Rules.Window.
+	Young   Kind = "young"
+	Rollout Kind = "rollout"
+	// Unknown: what decides is not known.
+	Unknown Kind = "unknown"
+	// Few: fewer nodes would serve than have to. Loaded: they would carry too much.
+	Few    Kind = "few"
+	Loaded Kind = "loaded"
+	// Late: the queue is older than its objective.
+	Late Kind = "late"
+	// Maintenance, Upgrade, Paused and Closed are what somebody does with the node.
+	Maintenance Kind = "maintenance"
+	Upgrade     Kind = "upgrade"
+	Paused      Kind = "paused"
+	Closed      Kind = "closed"
+)
+
 // Hold is one guard's no, for the moment.
 type Hold struct {
 	Guard Guard `json:"guard"`
+	// Kind is which of the guard's reasons it is; empty where it has one alone.
+	Kind Kind `json:"kind,omitempty"`
 	// Why is in words for a person, as is Until, which says what would end it.
 	Why   string `json:"why"`
 	Until string `json:"until"`
@@ -93,8 +130,10 @@ type Facts struct {
 	Rack Rack
 	// Leave: this node has the group's leave already, and is counted.
 	Leave bool
-	// Cleared is until when a person has cleared outbreaks.
+	// Cleared is until when a person has cleared outbreaks, Clear the command to do so;
+	// empty where nobody knows one.
 	Cleared time.Time
+	Clear   string
 	// Load is nil where no contract says what the group can carry.
 	Load *Load
 }
@@ -164,8 +203,15 @@ func (r Rules) Decide(f Facts, a Ask) []Hold {
 	if a.Action == Scheduled {
 		return r.scheduled(f) // it takes nobody out of service
 	}
-	var holds []Hold
-	for _, h := range []*Hold{r.budget(f, a), r.outbreak(f, a), capacity(f, a)} {
+	if a.Action == Request {
+		return some(r.outbreak(f, a)) // whoever does it answers for the rest
+	}
+	return some(r.budget(f, a), r.outbreak(f, a), capacity(f, a))
+}
+
+// some gives the holds that there are.
+func some(all ...*Hold) (holds []Hold) {
+	for _, h := range all {
 		if h != nil {
 			holds = append(holds, *h)
 		}

@@ -58,7 +58,7 @@ func TestDecide(t *testing.T) {
 		{"it has leave already", with(group(18, "out leave", "out leave"), func(f *Facts) { f.Leave = true }), hard, ""},
 		{"two with the same", group(18, "links-down 1"), links, ""},
 		{"three with the same", group(18, "links-down 1", "links-down 3"), links, "outbreak"},
-		{"three of one family", group(18, "imex 1", "fabric-manager-dead 3"), links, "outbreak"},
+		{"three of one family", group(18, "imex-down 1", "fabric-manager-dead 3"), links, "outbreak"},
 		{"another family", group(18, "xid-119 1", "xid-119 3"), links, ""},
 		{"spread over hours", group(18, "links-down 100", "links-down 200"), links, ""},
 		{"an hour ago, and still there", group(18, "links-down 100", "links-down 101", "links-down 109"), links, "outbreak"},
@@ -172,6 +172,17 @@ func TestWouldShed(t *testing.T) {
 		l.Demand = demand
 		if got := strings.Join(l.WouldShed(), " "); got != want {
 			t.Errorf("demand %v: %q, want %q", demand, got, want)
+		}
+	}
+}
+
+// The families are of classes that there are: one by another name would never hold.
+func TestFamiliesAreOfFaultsThatThereAre(t *testing.T) {
+	for name, classes := range families {
+		for _, c := range classes {
+			if !c.Known() {
+				t.Errorf("family %s: there is no fault %s", name, c)
+			}
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // package or a fabric, or with a rack that is switched on. The classes of one
 // family are one thing seen in several ways.
 var families = map[string][]fault.Class{
-	"links":  {"links-down", "fabric-unhealthy", fault.FabricManagerDead, "imex"},
+	"links":  {fault.LinksDown, fault.FabricUnhealthy, fault.FabricManagerDead, fault.IMEXDown},
 	"driver": {fault.DriverMismatch, fault.InitFailed},
 	"blind":  {fault.AgentBlind},
 	"gsp":    {fault.XID119, fault.XID120, fault.GSPTimeout},
@@ -38,7 +38,7 @@ func (r Rules) outbreak(f Facts, a Ask) *Hold {
 		return nil
 	}
 	if ripe := a.Since.Add(r.Wait); f.At.Before(ripe) {
-		return &Hold{Outbreak, "it comes with rollouts, and others may be about to tell the same", ripe.UTC().Format(time.RFC3339)}
+		return &Hold{Outbreak, Young, "it comes with rollouts, and others may be about to tell the same", ripe.UTC().Format(time.RFC3339)}
 	}
 	onsets := []time.Time{a.Since}
 	for _, p := range f.Peers {
@@ -55,8 +55,11 @@ func (r Rules) outbreak(f Facts, a Ask) *Hold {
 	if most < least || !a.Since.After(f.Cleared) {
 		return nil
 	}
-	return &Hold{Outbreak, fmt.Sprintf("%s on %s of %d in %s within %s, which looks like a rollout", a.Class, nodes(most), f.Nodes, f.Group, r.Window),
-		fmt.Sprintf("fewer than %d show it, or a person clears it", least)}
+	until := fmt.Sprintf("fewer than %d show it, or a person clears it", least)
+	if f.Clear != "" {
+		until += ": " + f.Clear
+	}
+	return &Hold{Outbreak, Rollout, fmt.Sprintf("%s on %s of %d in %s within %s, which looks like a rollout", a.Class, nodes(most), f.Nodes, f.Group, r.Window), until}
 }
 
 // together gives the most moments that lie within one window.

@@ -26,6 +26,7 @@ var upgradeAtRest = []string{"", "upgrade-required", "upgrade-done"}
 
 // InHand is who has the node in hand, and until when; the zero value is nobody.
 type InHand struct {
+	Kind  Kind   `json:"kind,omitempty"`
 	Why   string `json:"why,omitempty"`
 	Until string `json:"until,omitempty"`
 }
@@ -33,14 +34,14 @@ type InHand struct {
 // InHandOf reads it from a Node's labels and annotations.
 func InHandOf(labels, annotations map[string]string) InHand {
 	if why := annotations[MaintenanceAnnotation]; why != "" && why != "false" {
-		return InHand{fmt.Sprintf("maintenance: %.120q", why), "the annotation " + MaintenanceAnnotation + " is removed"}
+		return InHand{Maintenance, fmt.Sprintf("maintenance: %.120q", why), "the annotation " + MaintenanceAnnotation + " is removed"}
 	}
 	if state := labels[UpgradeLabel]; !slices.Contains(upgradeAtRest, state) {
-		return InHand{"the GPU operator upgrades the driver: " + state, "the label " + UpgradeLabel + " says upgrade-done"}
+		return InHand{Upgrade, "the GPU operator upgrades the driver: " + state, "the label " + UpgradeLabel + " says upgrade-done"}
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if strings.HasPrefix(key, operandLabels) && strings.HasPrefix(labels[key], operandPaused) {
-			return InHand{fmt.Sprintf("the GPU operator has paused a service: %s=%s", key, labels[key]), "the operator runs it again"}
+			return InHand{Paused, fmt.Sprintf("the GPU operator has paused a service: %s=%s", key, labels[key]), "the operator runs it again"}
 		}
 	}
 	return InHand{}
@@ -48,7 +49,7 @@ func InHandOf(labels, annotations map[string]string) InHand {
 
 // Cordoned is an administrator's cordon.
 func Cordoned() InHand {
-	return InHand{"the node was cordoned by somebody else", "the node is uncordoned"}
+	return InHand{Closed, "the node was cordoned by somebody else", "the node is uncordoned"}
 }
 
 // Hold is the hold of who has the node in hand; nil for nobody.
@@ -56,5 +57,5 @@ func (h InHand) Hold() *Hold {
 	if h.Why == "" {
 		return nil
 	}
-	return &Hold{Quiet, h.Why, h.Until}
+	return &Hold{Quiet, h.Kind, h.Why, h.Until}
 }

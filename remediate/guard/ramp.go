@@ -26,11 +26,11 @@ func (r Rules) Release(f Facts, before Released) (Released, *Hold) {
 		before = Released{Since: f.At}
 	}
 	if may := r.Budget.Of(f.Nodes); before.Nodes >= may {
-		return before, &Hold{Ramp, fmt.Sprintf("%s of %s went back to service within %s", nodes(before.Nodes), f.Group, r.Ramp.Every),
+		return before, &Hold{Ramp, Full, fmt.Sprintf("%s of %s went back to service within %s", nodes(before.Nodes), f.Group, r.Ramp.Every),
 			before.Since.Add(r.Ramp.Every).UTC().Format(time.RFC3339)}
 	}
 	if f.Load.late() {
-		return before, &Hold{Ramp, fmt.Sprintf("the queue of %s is %s old, and %s is the objective", f.Group, f.Load.QueueAge, f.Load.Objective),
+		return before, &Hold{Ramp, Late, fmt.Sprintf("the queue of %s is %s old, and %s is the objective", f.Group, f.Load.QueueAge, f.Load.Objective),
 			"it is younger, or " + r.Ramp.Limit.String() + " have passed"}
 	}
 	before.Nodes++

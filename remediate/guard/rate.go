@@ -36,7 +36,7 @@ func (r Rules) Rate(now time.Time, a Action, acts []Act) *Hold {
 	if done < limit.Times {
 		return nil
 	}
-	return &Hold{Rate, fmt.Sprintf("done %s within %s, and %d may be", times(done), limit.Per, limit.Times),
+	return &Hold{Rate, "", fmt.Sprintf("done %s within %s, and %d may be", times(done), limit.Per, limit.Times),
 		oldest.Add(limit.Per).UTC().Format(time.RFC3339)}
 }
 

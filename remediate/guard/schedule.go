@@ -26,7 +26,7 @@ func (r Rules) scheduled(f Facts) (holds []Hold) {
 		holds = append(holds, *hold)
 	}
 	if f.Rack.Unknown != "" {
-		holds = append(holds, Hold{Power, f.Rack.Unknown, "it is known"})
+		holds = append(holds, Hold{Power, Unknown, f.Rack.Unknown, "it is known"})
 	}
 	if hold := full(Power, f.Rack.Name, f.Rack.Busy, r.Rota.PerRack); hold != nil && f.Rack.Name != "" {
 		holds = append(holds, *hold)
@@ -43,7 +43,7 @@ func full(by Guard, where string, busy []string, may int) *Hold {
 	if len(busy) > maxNamed {
 		names += ", …"
 	}
-	return &Hold{by, fmt.Sprintf("%s of %s being diagnosed (%s), and %d may be", nodes(len(busy)), where, names, may), fmt.Sprintf("fewer than %d are", may)}
+	return &Hold{by, Full, fmt.Sprintf("%s of %s being diagnosed (%s), and %d may be", nodes(len(busy)), where, names, may), fmt.Sprintf("fewer than %d are", may)}
 }
 
 // maxNamed bounds the nodes that a hold names.

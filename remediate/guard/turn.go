@@ -32,16 +32,16 @@ func Take(all []Worker, last Turn, open bool, w fault.Workload) (next Turn, hold
 	if open && !ours {
 		for _, o := range all {
 			if o.UID == last.UID {
-				return last, &Hold{Turns, o.Name + " is being restarted", "it is ready again"}
+				return last, &Hold{Turns, InTurn, o.Name + " is being restarted", "it is ready again"}
 			}
 		}
 		if len(all) < last.Workers {
-			return last, &Hold{Turns, fmt.Sprintf("%s was restarted, and %d of %d workers of its group are there", last.Name, len(all), last.Workers), "all are"}
+			return last, &Hold{Turns, Few, fmt.Sprintf("%s was restarted, and %d of %d workers of its group are there", last.Name, len(all), last.Workers), "all are"}
 		}
 	}
 	for _, o := range all {
 		if o.UID != w.UID && !o.Ready {
-			return last, &Hold{Turns, o.Name + " of the same group is not ready", "it is"}
+			return last, &Hold{Turns, Unready, o.Name + " of the same group is not ready", "it is"}
 		}
 	}
 	if ours {

@@ -57,7 +57,11 @@ func (s Server) query(ctx context.Context, expression string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return numberIn(response.Status, body)
+	v, err := numberIn(response.Status, body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s, with a number all the same", response.Status)
+	}
+	return v, err
 }
 
 // numberIn reads the one number of an answer.
@@ -72,8 +76,11 @@ func numberIn(status string, body []byte) (float64, error) {
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return 0, fmt.Errorf("%s, and no answer of Prometheus's: %w", status, err)
 	}
+	if answer.Status == "" {
+		return 0, fmt.Errorf("%s, and no answer of Prometheus's: %.80q", status, body)
+	}
 	if answer.Status != "success" {
-		return 0, fmt.Errorf("%s: %.200s", status, answer.Error)
+		return 0, fmt.Errorf("%s: %.200q", status, answer.Error)
 	}
 	sample := answer.Data.Result
 	if answer.Data.ResultType == "vector" {
@@ -96,7 +103,7 @@ func numberIn(status string, body []byte) (float64, error) {
 func finite(sample json.RawMessage) (float64, error) {
 	var pair []any
 	if err := json.Unmarshal(sample, &pair); err != nil || len(pair) != 2 {
-		return 0, fmt.Errorf("%.80s is no sample", sample)
+		return 0, fmt.Errorf("%.80q is no sample", sample)
 	}
 	text, _ := pair[1].(string)
 	v, err := strconv.ParseFloat(text, 64)

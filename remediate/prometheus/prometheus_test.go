@@ -17,7 +17,9 @@ func TestAPrometheusAnswer(t *testing.T) {
 		`{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"NaN"]}]}}`:             "no number",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[]}]}}`:                   "no sample",
 		`{"status":"error","error":"parse error"}`:                                                       "parse error",
+		`{"status":"error","error":"\u001b[2Jgone"}`:                                                     `"\x1b[2Jgone"`,
 		`<html>`: "no answer of Prometheus's",
+		`null`:   `200 OK, and no answer of Prometheus's: "null"`,
 	} {
 		v, err := numberIn("200 OK", []byte(body))
 		if got := fmt.Sprint(v, err); !strings.Contains(got, want) {
