@@ -230,7 +230,7 @@ func incident(out io.Writer, s agent.Status, i remediate.Incident, style replay.
 	fmt.Fprintf(out, "\nIncident %s, %s, opened %s\n  %s\n  %s\n", replay.Printable(i.Verdict.ID), state, ago(s.At, i.Verdict.Opened),
 		style.Verdict(i.Verdict), replay.Printable(i.Verdict.Reason))
 	for _, step := range i.Steps {
-		what := waits(i, step)
+		what := waits(s, i, step)
 		if step.Kind == remediate.StepCordon {
 			what += cordon
 		}
