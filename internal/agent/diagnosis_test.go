@@ -16,7 +16,9 @@ import (
 )
 
 // clinic diagnoses until it is called off, and says who holds the GPUs.
-type clinic struct{ held atomic.Pointer[[]remediate.Holder] }
+type clinic struct {
+	held atomic.Pointer[[]remediate.Holder]
+}
 
 func (c *clinic) Occupancy(context.Context) remediate.Occupancy {
 	o := remediate.Occupancy{At: time.Now()}
