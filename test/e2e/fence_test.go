@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 	"github.com/gpuhealthd/gpuhealthd/test/kubetest"
@@ -202,4 +203,23 @@ func TestAFenceThatAnAdministratorTakesAway(t *testing.T) {
 	if devices, _ := h.fenced(); len(devices) > 0 || h.object().Spec.Unschedulable {
 		t.Errorf("fenced %v again, cordoned %t", devices, h.object().Spec.Unschedulable)
 	}
+}
+
+// TestAFenceThatSomebodyChanges fences nothing: that is told, the rule is made anew behind
+// the cordon, and the node serves again.
+func TestAFenceThatSomebodyChanges(t *testing.T) {
+	t.Parallel()
+	h := allocated(t, shared.Cluster(t))
+	h.sicken(1)
+	h.awaitFenced("gpu-1=xid-95")
+	_, names := h.fenced()
+	_, err := h.admin.ResourceV1().DeviceTaintRules().Patch(t.Context(), names[0], types.MergePatchType,
+		[]byte(`{"spec":{"deviceSelector":{"device":"gpu-2"}}}`), metav1.PatchOptions{})
+	must(t, err)
+	h.Kill() // the next one looks at once
+	h.StartReady()
+	if e := h.awaitEvent("FenceChanged"); !strings.Contains(e.Note, "gpu-2") {
+		t.Error(e.Note)
+	}
+	h.awaitFenced("gpu-1=xid-95")
 }
