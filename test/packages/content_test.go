@@ -26,7 +26,7 @@ var shared = map[string]string{
 	"/var/lib/gpuhealthd":                                    "drwx------",
 	"/usr/share/gpuhealthd/gpuhealthd.service.d/repair.conf": "-rw-r--r--",
 	"/usr/share/gpuhealthd/slurm/healthcheck.sh":             "-rwxr-xr-x",
-	"/usr/share/doc/gpuhealthd/docs/faults.md":              "-rw-r--r--",
+	"/usr/share/doc/gpuhealthd/docs/faults.md":               "-rw-r--r--",
 	"/usr/share/doc/gpuhealthd/deploy/driver-root.yaml":      "-rw-r--r--",
 	"/usr/share/man/man8/gpuhealthd-check.8.gz":              "-rw-r--r--",
 	"/usr/share/bash-completion/completions/gpuhealthd":      "-rw-r--r--",
