@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gpuhealthd/gpuhealthd/collector/canary"
 )
 
 // Serving says whether and how the serving engines of this node are asked.
@@ -88,9 +90,10 @@ type Canary struct {
 }
 
 func defaultServing() Serving {
+	asks := canary.Default()
 	return Serving{Period: Duration(5 * time.Second), Deadline: Duration(5 * time.Second), Stall: Duration(15 * time.Second),
 		DrainCeiling: Duration(30 * time.Second), Ports: []string{"metrics", "http-metrics"}, Engines: []Engine{},
-		Canary:    Canary{Period: Duration(12 * time.Second), PerMinute: 60, Frozen: Duration(15 * time.Second), FirstToken: Duration(10 * time.Second), Rate: 2},
+		Canary:    Canary{Period: Duration(asks.Period), PerMinute: asks.PerMinute, Frozen: Duration(asks.Limits.Frozen), FirstToken: Duration(asks.Limits.FirstToken), Rate: asks.Limits.Rate},
 		Probation: LivesGated, ProbationLimit: Duration(10 * time.Minute), Disaggregated: defaultDisaggregated()}
 }
 
