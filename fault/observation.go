@@ -91,8 +91,15 @@ type GPUState struct {
 	Replays *uint64
 	// Activity is what the GPU does; its zero value is unknown.
 	Activity serving.Activity
-	// Instances are the UUIDs of its MIG instances.
-	Instances []string
+	// Instances are its MIG devices.
+	Instances []InstanceState
+}
+
+// InstanceState is what one poll says of a MIG device.
+type InstanceState struct {
+	UUID string
+	// Activity is what its GPU instance does; its zero value is unknown.
+	Activity serving.Activity
 }
 
 // Slowdown is why a GPU's clocks are held down, as far as that is a fault.

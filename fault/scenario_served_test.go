@@ -211,36 +211,47 @@ func (s *stage) serves(n int, text string) {
 // does are what a GPU may do, as its poll shows it: percentages of time busy, of SM,
 // tensor and DRAM activity, and watts of 700. A negative one is unknown.
 var does = map[string][5]float64{
-	"working": {98, 70, 30, 45, 460},
-	"prefill": {100, 95, 80, 20, 650},
-	"idle":    {0, 0, 0, 0, 118},
-	"wedged":  {100, 18, 0, 0, 152},
-	"ghost":   {100, 0, 0, 0, 120},
-	"slowly":  {4, 2, 0.5, 1, 140},
-	"locked":  {100, 0, 0, 0, 480}, // somebody else holds the profiler
-	"ampere":  {100, -1, -1, -1, 150},
-	"quietly": {0, -1, -1, -1, 120}, // before Hopper
-	"mig":     {-1, -1, -1, -1, 130},
+	"working":  {98, 70, 30, 45, 460},
+	"prefill":  {100, 95, 80, 20, 650},
+	"idle":     {0, 0, 0, 0, 118},
+	"wedged":   {100, 18, 0, 0, 152},
+	"ghost":    {100, 0, 0, 0, 120},
+	"slowly":   {4, 2, 0.5, 1, 140},
+	"locked":   {100, 0, 0, 0, 480}, // somebody else holds the profiler
+	"ampere":   {100, -1, -1, -1, 150},
+	"quietly":  {0, -1, -1, -1, 120}, // before Hopper
+	"mig":      {-1, -1, -1, -1, 130},
+	"spinning": {-1, 100, 0, 0, 130},
 }
 
-// setActivity puts a GPU to work, or not; instance:UUID gives it a MIG instance.
+// setActivity puts a GPU to work, or not; instance:UUID gives it a MIG instance of which
+// nothing is known, instance:UUID:WORK one that tells what it does.
 func setActivity(g *GPUState, now time.Time, what string) bool {
-	if uuid, ok := strings.CutPrefix(what, "instance:"); ok {
-		g.Instances = append(g.Instances, uuid)
-		return true
+	if instance, ok := strings.CutPrefix(what, "instance:"); ok {
+		uuid, work, tells := strings.Cut(instance, ":")
+		if !tells {
+			work = "mig"
+		}
+		a, known := shows(now, work)
+		g.Instances = append(g.Instances, InstanceState{UUID: uuid, Activity: serving.Activity{At: now, SM: a.SM, Tensor: a.Tensor, DRAM: a.DRAM}})
+		return known
 	}
-	d, ok := does[what]
-	if !ok {
-		return false
+	a, known := shows(now, what)
+	if known {
+		g.Activity = a
 	}
+	return known
+}
+
+func shows(now time.Time, what string) (serving.Activity, bool) {
+	d, known := does[what]
 	told := func(v float64) *float64 {
 		if v < 0 {
 			return nil
 		}
 		return &v
 	}
-	g.Activity = serving.Activity{At: now, Busy: told(d[0]), SM: told(d[1]), Tensor: told(d[2]), DRAM: told(d[3]), Watts: told(d[4]), Limit: told(700)}
-	return true
+	return serving.Activity{At: now, Busy: told(d[0]), SM: told(d[1]), Tensor: told(d[2]), DRAM: told(d[3]), Watts: told(d[4]), Limit: told(700)}, known
 }
 
 // score prints every replica's score with its parts.

@@ -29,7 +29,12 @@ func (j *Judge) activities(now time.Time, inv Inventory) {
 	for _, g := range inv.GPUs {
 		if !g.Lost && g.Failed == "" {
 			did[g.UUID] = g.Activity
-			j.device(g.PCI).Instances = g.Instances
+			d := j.device(g.PCI)
+			d.Instances = nil
+			for _, i := range g.Instances {
+				d.Instances = append(d.Instances, i.UUID)
+				did[i.UUID] = i.Activity
+			}
 		}
 	}
 	j.watch.Polled(now, did)

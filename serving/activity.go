@@ -41,16 +41,20 @@ const (
 func (a Activity) Doing() Doing {
 	compute := []*float64{a.SM, a.Busy}
 	if !anyKnown(compute...) {
-		return Unknown // MIG, where power is of all instances together
+		return Unknown
 	}
 	power := a.power()
+	busy := a.Busy
+	if !known(busy) {
+		busy = a.SM // a MIG instance has no more
+	}
 	still := within(noActivity, a.Tensor) && within(noTraffic, a.DRAM)
 	switch {
 	case within(noActivity, compute...) && still && within(atWorkPower, power):
 		return Quiet
-	case known(a.Busy) && *a.Busy >= allBusy && still && known(power) && *power <= idlePower:
+	case known(busy) && *busy >= allBusy && still && known(power) && *power <= idlePower:
 		return Wedged
-	case known(a.Busy) && *a.Busy >= allBusy && still && !known(power):
+	case known(busy) && *busy >= allBusy && still && !known(power):
 		return Unknown
 	}
 	return Working

@@ -121,7 +121,7 @@ const (
 	ValueUse          Value = "use"           // Use.GPU, Memory
 	ValueMemory       Value = "use.memory"    // Use.MemoryUsed, MemoryTotal
 	ValueProcesses    Value = "use.processes" // Use.Processes
-	ValueGPM          Value = "use.gpm"       // Use.SM, Tensor, DRAM
+	ValueGPM          Value = "use.gpm"       // Activity, of the GPU and of its instances
 	ValuePersistence  Value = "persistence"   // Persistence
 	ValueLinks        Value = "nvlink"        // NVLink.Links
 	ValueFabric       Value = "fabric"        // NVLink.Fabric
@@ -136,6 +136,8 @@ type Instance struct {
 	CI int `json:"ci"`
 	// Profile is such as 1g.10gb; empty is unknown.
 	Profile string `json:"profile,omitempty"`
+	// Activity is of its GPU instance, which it may share with others.
+	Activity
 }
 
 // Remap is the state of a GPU's row remapping.
@@ -250,9 +252,13 @@ type Use struct {
 	MemoryTotal *uint64 `json:"memory_total,omitempty"`
 	// Processes is how many hold a compute context.
 	Processes *int `json:"processes,omitempty"`
-	// SM, Tensor and DRAM are percents of activity since the last poll: of the
-	// multiprocessors, of the tensor cores, and of the memory's bandwidth. They
-	// are known from Hopper on, and not asked for while GPU and Processes are 0.
+	// Activity is not asked for while GPU and Processes are 0.
+	Activity
+}
+
+// Activity is in percents since the last poll: of the multiprocessors, of the tensor
+// cores, and of the memory's bandwidth. It is known from Hopper on (NVML's GPM).
+type Activity struct {
 	SM     *float64 `json:"sm,omitempty"`
 	Tensor *float64 `json:"tensor,omitempty"`
 	DRAM   *float64 `json:"dram,omitempty"`

@@ -107,3 +107,12 @@ func activity(at time.Time, g nvml.GPU) serving.Activity {
 	}
 	return a
 }
+
+// instanceActivity is the same of a MIG device. The power is of all instances together,
+// and says nothing of one.
+func instanceActivity(at time.Time, g nvml.GPU, i nvml.Instance) serving.Activity {
+	if g.Stuck != "" {
+		return serving.Activity{}
+	}
+	return serving.Activity{At: at, SM: i.SM, Tensor: i.Tensor, DRAM: i.DRAM}
+}

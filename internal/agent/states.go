@@ -35,7 +35,7 @@ func states(now time.Time, inv nvml.Inventory) []fault.GPUState {
 		s.Replays = g.PCIe.Replays
 		s.Activity = activity(now, g)
 		for _, i := range g.Instances {
-			s.Instances = append(s.Instances, i.UUID)
+			s.Instances = append(s.Instances, fault.InstanceState{UUID: i.UUID, Activity: instanceActivity(now, g, i)})
 		}
 		s.Width, s.MaxWidth = number0(g.PCIe.Width), number0(g.PCIe.MaxWidth)
 		s.Generation, s.MaxGeneration = number0(g.PCIe.Gen), number0(g.PCIe.MaxGen)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -21,6 +22,21 @@ func show(n *node.Node, _ []string) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", g.Index, g.PCI, g.UUID, g.Serial, g.Name, g.State)
 	}
 	return w.Flush()
+}
+
+func migIdle(n *node.Node, args []string) error {
+	if args[1] == "none" {
+		return n.Idle(args[0])
+	}
+	var ids []int
+	for _, word := range strings.Split(args[1], ",") {
+		id, err := strconv.Atoi(word)
+		if err != nil || id < 0 {
+			return fmt.Errorf("GPU instance %q: want a number such as 7", word)
+		}
+		ids = append(ids, id)
+	}
+	return n.Idle(args[0], ids...)
 }
 
 func hang(n *node.Node, call, gpu, seconds string) error {

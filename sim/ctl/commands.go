@@ -50,6 +50,7 @@ func lifeCommands() []command {
 			func(n *node.Node, a []string) error {
 				return onOff(a[1], func(on bool) error { return n.MIG(a[0], on) })
 			}},
+		{"mig-idle", "GPU GI,GI|none", "GPU instances that show no activity; the others show the GPU's", migIdle},
 		{"mismatch", "on|off", "driver and library of different versions", mismatch},
 		{"drop-symbol", "LIB NAME", "copy the libraries of folder LIB without the function NAME; prints the copy's folder", dropSymbol},
 		{"kmsg", "TEXT", "let the kernel log say it",

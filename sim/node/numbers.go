@@ -17,7 +17,7 @@ const (
 )
 
 // notNumbers are the keys of "[gpu *]" that stand for no number.
-var notNumbers = []string{"state", "after-reboot", "mig", "mig.layout", "remap", resetKey,
+var notNumbers = []string{"state", "after-reboot", "mig", "mig.layout", "mig.idle", "remap", resetKey,
 	"nvlink.switches", "fabric.cluster", "platform.chassis"}
 
 // Values lists the names of what Set can set, in the order of the control file.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // ECC counts n more errors in a GPU's memory ("dram" or "sram"), "corrected" or
@@ -57,6 +58,16 @@ func (n *Node) MIG(gpu string, on bool) error {
 		c.set(i, "mig", "on")
 		c.set(i, "mig.layout", "1g.10gb:7")
 	})
+}
+
+// Idle makes some GPU instances of a GPU in MIG mode idle, by their ids; the others show
+// what the GPU does (Activity).
+func (n *Node) Idle(gpu string, instances ...int) error {
+	ids := make([]string, 0, len(instances))
+	for _, id := range instances {
+		ids = append(ids, strconv.Itoa(id))
+	}
+	return n.edit(gpu, func(c *conf, i int) { c.set(i, "mig.idle", strings.Join(ids, " ")) })
 }
 
 // Work makes a GPU as busy as percent says, with one process: 0 is idle, and

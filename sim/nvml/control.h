@@ -74,6 +74,7 @@ struct gpu {
 	struct link_number link[MAX_LINK_NUMBERS];
 	int instances;
 	struct instance instance[MAX_INSTANCES];
+	unsigned idle_instances; /* a bit for each GPU instance that shows no activity */
 	struct faults faults;
 };
 

@@ -89,6 +89,19 @@ static bool take_layout(struct gpu *g, const char *value)
 	return true;
 }
 
+/* Takes "7 9": the GPU instances that show no activity; the others show the GPU's. */
+static bool take_idle(struct gpu *g, const char *value)
+{
+	unsigned gi;
+	int used;
+	for (g->idle_instances = 0; *value; value += used) {
+		if (sscanf(value, "%u %n", &gi, &used) != 1 || gi >= 8 * sizeof g->idle_instances)
+			return false;
+		g->idle_instances |= 1u << gi;
+	}
+	return true;
+}
+
 /* Takes "GPU CODE", or "GPU CODE GI CI" of a MIG device. */
 static bool take_event(struct head *h, const char *sequence, const char *value)
 {
@@ -131,6 +144,8 @@ static bool take_gpu(struct gpu *g, const char *key, const char *value)
 		return take_word(&g->remap, value, remap_words);
 	if (!strcmp(key, "mig.layout"))
 		return take_layout(g, value);
+	if (!strcmp(key, "mig.idle"))
+		return take_idle(g, value);
 	enum number_id id = number_find(key);
 	if (id != NUMBERS)
 		return number_parse(&g->numbers[id], value);

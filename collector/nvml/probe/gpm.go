@@ -1,13 +1,18 @@
 package probe
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	driver "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
 )
 
-// gpm holds two samples of a GPU's counters of activity, to compare.
-type gpm struct {
+// sampler holds two samples of the counters of activity of a GPU, or of a GPU
+// instance, to compare.
+type sampler struct {
 	older, newer driver.GpmSample // nil: none allocated
 	sampled      bool             // older is of the last poll
 }
@@ -15,18 +20,49 @@ type gpm struct {
 // activity reads what the GPU did since the last poll. GPUs before Hopper do not
 // tell, nor does a GPU in MIG mode as a whole.
 func (q *query) activity() {
-	g := &q.gpu.gpm
-	if g.older == nil && !q.allocate() {
-		return
+	s := &q.gpu.gpm
+	if q.ready(s) && q.sample(s, "nvmlGpmSampleGet", "nvmlGpmSampleGet", q.dev.GpmSampleGet) && !q.idle() {
+		q.compare(s, &q.found.Use.Activity)
 	}
-	if !q.want(nvml.ValueGPM, "nvmlGpmSampleGet", func() driver.Return { return q.dev.GpmSampleGet(g.newer) }) {
-		g.sampled = false
-		return
+	s.swap()
+}
+
+// instanceActivity reads the same of each GPU instance, for the MIG devices in it.
+// Those of an instance that is gone are forgotten.
+func (q *query) instanceActivity() {
+	read := map[int]nvml.Activity{}
+	list := slices.Clone(q.found.Instances) // the last poll's, in part
+	for i := range list {
+		gi := list[i].GI
+		if _, done := read[gi]; !done {
+			read[gi] = q.ofInstance(gi)
+		}
+		list[i].Activity = read[gi]
 	}
-	if g.sampled && !q.idle() {
-		q.compare()
+	q.found.Instances = list
+	maps.DeleteFunc(q.gpu.instances, func(gi int, s *sampler) bool {
+		_, there := read[gi]
+		if !there {
+			s.free()
+		}
+		return !there
+	})
+}
+
+func (q *query) ofInstance(gi int) (a nvml.Activity) {
+	s := q.gpu.instances[gi]
+	if s == nil {
+		s = &sampler{}
+		q.gpu.instances[gi] = s
 	}
-	g.older, g.newer, g.sampled = g.newer, g.older, true
+	const call = "nvmlGpmMigSampleGet"
+	if q.ready(s) && q.sample(s, fmt.Sprintf("%s %d", call, gi), call, func(to driver.GpmSample) driver.Return {
+		return q.dev.GpmMigSampleGet(gi, to)
+	}) {
+		q.compare(s, &a)
+	}
+	s.swap()
+	return a
 }
 
 // idle says that nothing runs: comparing, which costs more than all else of a
@@ -36,7 +72,11 @@ func (q *query) idle() bool {
 	return u.GPU != nil && *u.GPU == 0 && u.Processes != nil && *u.Processes == 0
 }
 
-func (q *query) allocate() bool {
+// ready says whether there is something to sample into.
+func (q *query) ready(s *sampler) bool {
+	if s.older != nil {
+		return true
+	}
 	if !q.want(nvml.ValueGPM, "nvmlGpmQueryDeviceSupport", func() driver.Return {
 		support, ret := q.dev.GpmQueryDeviceSupport()
 		if ret == driver.SUCCESS && support.IsSupportedDevice == 0 {
@@ -46,11 +86,10 @@ func (q *query) allocate() bool {
 	}) {
 		return false
 	}
-	g := &q.gpu.gpm
-	for _, sample := range []*driver.GpmSample{&g.older, &g.newer} {
+	for _, sample := range []*driver.GpmSample{&s.older, &s.newer} {
 		var fresh driver.GpmSample
 		if !q.want(nvml.ValueGPM, "nvmlGpmSampleAlloc", func() (ret driver.Return) { fresh, ret = q.lib.GpmSampleAlloc(); return ret }) {
-			g.free()
+			s.free()
 			return false
 		}
 		*sample = fresh
@@ -58,29 +97,41 @@ func (q *query) allocate() bool {
 	return true
 }
 
-func (g *gpm) free() {
-	for _, sample := range []driver.GpmSample{g.older, g.newer} {
+// sample takes the newer sample, and says whether there is an older one to compare
+// it with.
+func (q *query) sample(s *sampler, key, call string, get func(driver.GpmSample) driver.Return) bool {
+	before := s.sampled
+	s.sampled = q.wantOne(nvml.ValueGPM, key, call, func() driver.Return { return get(s.newer) })
+	return before && s.sampled
+}
+
+// swap lets the newer sample be the older one of the next poll.
+func (s *sampler) swap() {
+	if s.sampled {
+		s.older, s.newer = s.newer, s.older
+	}
+}
+
+func (s *sampler) free() {
+	for _, sample := range []driver.GpmSample{s.older, s.newer} {
 		if sample != nil {
 			_ = sample.Free() // memory of this process
 		}
 	}
-	*g = gpm{}
+	*s = sampler{}
 }
 
 // compare reads the metrics between the samples.
-func (q *query) compare() {
-	u := &q.found.Use
+func (q *query) compare(s *sampler, to *nvml.Activity) {
 	metrics := []struct {
 		id driver.GpmMetricId
 		to **float64
 	}{
-		{driver.GPM_METRIC_SM_UTIL, &u.SM},
-		{driver.GPM_METRIC_ANY_TENSOR_UTIL, &u.Tensor},
-		{driver.GPM_METRIC_DRAM_BW_UTIL, &u.DRAM},
+		{driver.GPM_METRIC_SM_UTIL, &to.SM},
+		{driver.GPM_METRIC_ANY_TENSOR_UTIL, &to.Tensor},
+		{driver.GPM_METRIC_DRAM_BW_UTIL, &to.DRAM},
 	}
-	get := driver.GpmMetricsGetType{
-		NumMetrics: uint32(len(metrics)), Sample1: q.gpu.gpm.older, Sample2: q.gpu.gpm.newer,
-	}
+	get := driver.GpmMetricsGetType{NumMetrics: uint32(len(metrics)), Sample1: s.older, Sample2: s.newer}
 	for i, m := range metrics {
 		get.Metrics[i].MetricId = uint32(m.id)
 	}

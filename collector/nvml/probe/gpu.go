@@ -3,7 +3,7 @@ package probe
 import "github.com/gpuhealthd/gpuhealthd/collector/nvml"
 
 // gpu is what is known of one index. The loop owns it but for track and, while a
-// query is under way, without, gpm and ends, which are the query's.
+// query is under way, without, gpm, instances and ends, which are the query's.
 type gpu struct {
 	track track    // the call that its query is in
 	busy  bool     // its query has not answered yet
@@ -12,12 +12,14 @@ type gpu struct {
 	due   bool     // the slow values are to be asked for
 
 	without map[string]bool // what it said it does not support
-	gpm     gpm
-	ends    map[int]end // what its links lead to, as far as that was told
+	gpm     sampler
+	// instances samples the GPU instances of MIG mode, by id.
+	instances map[int]*sampler
+	ends      map[int]end // what its links lead to, as far as that was told
 }
 
 func newGPU(index int) *gpu {
-	return &gpu{last: nvml.GPU{Index: index}, without: map[string]bool{}, ends: map[int]end{}}
+	return &gpu{last: nvml.GPU{Index: index}, without: map[string]bool{}, instances: map[int]*sampler{}, ends: map[int]end{}}
 }
 
 // unknown is the GPU with nothing known but who it is: that does not change

@@ -38,6 +38,7 @@ func (q *query) ask() nvml.GPU {
 	} else {
 		q.keepSlow()
 	}
+	q.instanceActivity()
 	if q.found.Lost { // what came before that is of a GPU that was dying
 		return nvml.GPU{Index: q.found.Index, Identity: q.found.Identity, Lost: true, Error: q.found.Error}
 	}

@@ -24,7 +24,8 @@ var used = []string{
 	"nvmlDeviceGetSramEccErrorStatus", "nvmlDeviceGetSupportedEventTypes", "nvmlDeviceGetTemperature",
 	"nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetUUID", "nvmlDeviceGetUtilizationRates",
 	"nvmlDeviceRegisterEvents", "nvmlEventSetCreate", "nvmlEventSetFree", "nvmlEventSetWait",
-	"nvmlGpmMetricsGet", "nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet",
+	"nvmlGpmMetricsGet", "nvmlGpmMigSampleGet", "nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc",
+	"nvmlGpmSampleGet",
 }
 
 // symbols knows which functions the open library has. Calling one that it lacks

@@ -71,7 +71,7 @@ func TestProfiles(t *testing.T) {
 
 func instances() (list []string) {
 	for i := range 7 {
-		list = append(list, fmt.Sprintf(`{"ci":0,"gi":%d,"profile":"1g.10gb","uuid":"MIG-%02d"}`, 7+i, i))
+		list = append(list, fmt.Sprintf(`{"ci":0,"dram":0,"gi":%d,"profile":"1g.10gb","sm":0,"tensor":0,"uuid":"MIG-%02d"}`, 7+i, i))
 	}
 	return list
 }
@@ -150,6 +150,23 @@ func TestValues(t *testing.T) {
 			return i.GPUs[2].Failed == nil && at(t, i.GPUs[2], tt.path) != tt.want || tt.want == "null"
 		})
 	}
+}
+
+// From Hopper on each MIG instance tells what it does, though the GPU as a whole does not.
+func TestActivityOfInstances(t *testing.T) {
+	n, err := node.New(t.TempDir(), "mig-h100")
+	must(t, err)
+	c := start(t, n, simulated(t))
+	shows := func(g nvml.GPU, instance int, sm float64) bool {
+		return len(g.Instances) == 7 && g.Instances[instance].SM != nil && *g.Instances[instance].SM == sm
+	}
+	must(t, errors.Join(n.Activity("2", node.Busy), n.Idle("2", 8)))
+	g := c.inventory(func(i nvml.Inventory) bool { return shows(i.GPUs[2], 0, 92) && shows(i.GPUs[2], 1, 0) }).GPUs[2]
+	if g.Use.SM != nil || !shows(g, 6, 92) || g.Failed != nil {
+		t.Errorf("%+v", g)
+	}
+	must(t, n.Set("2", "gpm.sm", node.Unsupported))
+	c.inventory(func(i nvml.Inventory) bool { return i.GPUs[2].Instances[0].SM == nil && i.GPUs[2].Failed == nil })
 }
 
 // A storm is counters that rise from poll to poll.
