@@ -13,7 +13,7 @@ type Outcome uint8
 const (
 	// Passed: the whole answer came, in time.
 	Passed Outcome = iota
-	// Slow: the whole answer came, and too late.
+	// Slow: the answer came too late, or was not over in a long time.
 	Slow
 	// Cut: the answer has begun, and its stream ended without its end marker.
 	Cut

@@ -23,7 +23,7 @@ func engine(answer func(http.ResponseWriter, *http.Request)) roundTrip {
 	mux.HandleFunc("POST /v1/chat/completions", answer)
 	return func(r *http.Request) (*http.Response, error) {
 		reader, writer := io.Pipe()
-		w := &response{header: http.Header{}, body: writer, begun: make(chan int, 1)}
+		w := &response{header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, body: writer, begun: make(chan int, 1)}
 		context.AfterFunc(r.Context(), func() { _ = reader.CloseWithError(r.Context().Err()) })
 		go func() {
 			defer func() {

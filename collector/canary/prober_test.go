@@ -69,6 +69,31 @@ func TestOutcomes(t *testing.T) {
 		"an error in the stream": {func(w http.ResponseWriter, _ *http.Request) {
 			send(w, token+`data: {"error":{"message":"EngineDeadError"}}`+"\n\n")
 		}, serving.Rejected, 1, "EngineDeadError"},
+		"given up": {func(w http.ResponseWriter, _ *http.Request) {
+			send(w, token+`data: {"choices":[{"delta":{"content":""},"finish_reason":"abort"}]}`+"\n\ndata: [DONE]\n\n")
+		}, serving.Rejected, 1, `finish_reason "abort"`},
+		"dripping": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				send(w, token)
+				time.Sleep(240 * time.Millisecond)
+			}
+		}, serving.Slow, 15, "not over after 3.5s"},
+		"without end": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				send(w, token)
+				time.Sleep(time.Millisecond)
+			}
+		}, serving.Rejected, 129, "32 were asked for"},
+		"one line without end": {func(w http.ResponseWriter, r *http.Request) {
+			send(w, "data: ")
+			for r.Context().Err() == nil {
+				send(w, strings.Repeat("x", 1<<10))
+			}
+		}, serving.Rejected, 0, "more than 256 KiB"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			send(w, "<html>")
+		}, serving.Rejected, 0, `Content-Type "text/html"`},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusTemporaryRedirect)
 		}, serving.Rejected, 0, "307"},
@@ -88,6 +113,25 @@ func TestOutcomes(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestURLs: a base URL as OpenAI's clients have it is asked at the same place, and no
+// password is told.
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"http://user:secret@replica", "http://user:secret@replica/", "http://user:secret@replica/v1", "http://user:secret@replica/v1/"} {
+		client := New(Default(), 0).client
+		client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != "/v1/models" {
+				t.Errorf("%s: asked at %s", base, r.URL.Path)
+			}
+			return nil, fmt.Errorf("nobody there")
+		})
+		p := probe(t.Context(), client, Target{URL: base}, DefaultLimits(), 1)
+		if strings.Contains(p.Endpoint+p.Why, "secret") || !strings.Contains(p.Endpoint, "replica") {
+			t.Errorf("%s: told as %s, %s", base, p.Endpoint, p.Why)
+		}
 	}
 }
 

@@ -9,13 +9,19 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
-// answerTokens is how long an answer is asked for.
-const answerTokens = 32
+const (
+	// answerTokens is how long an answer is asked for.
+	answerTokens = 32
+	// endless is how many events with tokens show that an engine does not end where it
+	// was asked to.
+	endless = 4 * answerTokens
+)
 
 // Target is a replica and where its OpenAI API is.
 type Target struct {
@@ -24,6 +30,15 @@ type Target struct {
 	URL string
 	// Model is what to ask for; empty takes the first that the server lists.
 	Model string
+}
+
+// shown is the URL without a password that may be in it.
+func (t Target) shown() string {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return "a URL that cannot be read"
+	}
+	return u.Redacted()
 }
 
 // Limits say what an answer has to be like.
@@ -51,8 +66,20 @@ type exchange struct {
 	alarm  *time.Timer
 }
 
-// errFrozen ends an exchange in which nothing comes.
-var errFrozen = errors.New("no token")
+// errFrozen ends an exchange in which nothing comes, errLate one that is still not over.
+var (
+	errFrozen = errors.New("no token")
+	errLate   = errors.New("not over")
+)
+
+// whole is how long an answer may take in all: that is far behind what passes, so that a
+// drip of tokens comes to an end.
+func (l Limits) whole() time.Duration {
+	if l.Rate <= 0 {
+		return answerTokens * l.Frozen
+	}
+	return l.Frozen + time.Duration(answerTokens/l.Rate*float64(time.Second))
+}
 
 // probe sends one request and waits for the end of its answer. number makes the
 // prompt.
@@ -60,9 +87,10 @@ func probe(ctx context.Context, client *http.Client, t Target, limits Limits, nu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	x := &exchange{client: client, target: t, limits: limits, cancel: cancel,
-		probe: serving.Probe{Replica: t.Replica, Endpoint: t.URL, At: time.Now()}}
+		probe: serving.Probe{Replica: t.Replica, Endpoint: t.shown(), At: time.Now()}}
 	x.alarm = time.AfterFunc(limits.Frozen, func() { cancel(errFrozen) })
 	defer x.alarm.Stop()
+	defer time.AfterFunc(limits.whole(), func() { cancel(errLate) }).Stop()
 	err := x.talk(ctx, number)
 	x.probe.Took = time.Since(x.probe.At)
 	x.judge(ctx, err)
@@ -90,6 +118,9 @@ func (x *exchange) talk(ctx context.Context, number uint64) error {
 		return err
 	}
 	defer response.Body.Close()
+	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
+		return rejection{fmt.Sprintf("no stream of events: Content-Type %.80q", kind)}
+	}
 	return x.follow(newStream(response.Body))
 }
 
@@ -105,7 +136,9 @@ func (x *exchange) follow(s *stream) error {
 		if x.alarm.Reset(x.limits.Frozen); x.probe.Tokens == 0 {
 			x.probe.FirstToken = time.Since(x.probe.At)
 		}
-		x.probe.Tokens++
+		if x.probe.Tokens++; x.probe.Tokens > endless {
+			return rejection{fmt.Sprintf("an answer of more than %d tokens: %d were asked for", endless, answerTokens)}
+		}
 	}
 }
 
@@ -131,7 +164,8 @@ func (x *exchange) firstModel(ctx context.Context) (string, error) {
 }
 
 func (x *exchange) do(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
-	at, err := url.JoinPath(x.target.URL, path)
+	// The base URL of OpenAI's own clients ends in /v1.
+	at, err := url.JoinPath(strings.TrimSuffix(strings.TrimSuffix(x.target.URL, "/"), "/v1"), path)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +199,8 @@ func (x *exchange) judge(ctx context.Context, err error) {
 	switch {
 	case err == nil:
 		x.measure()
+	case errors.Is(context.Cause(ctx), errLate):
+		p.Outcome, p.Why = serving.Slow, fmt.Sprintf("not over after %s, with %d tokens", x.limits.whole().Round(time.Millisecond), p.Tokens)
 	case errors.Is(context.Cause(ctx), errFrozen):
 		p.Outcome, p.Why = serving.Frozen, fmt.Sprintf("no token for %s, behind %d", x.limits.Frozen, p.Tokens)
 	case errors.As(err, &told):

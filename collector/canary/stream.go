@@ -27,8 +27,10 @@ func newStream(body io.Reader) *stream {
 // event is what is read of one.
 type event struct {
 	Choices []struct {
-		Text  string `json:"text"`
-		Delta struct {
+		// Finish is why the answer ended, in its last event.
+		Finish string `json:"finish_reason"`
+		Text   string `json:"text"`
+		Delta  struct {
 			Content string `json:"content"`
 			// Reasoning is what a model thinks before it answers; it is computed all
 			// the same. The engines have two names for it.
@@ -63,14 +65,31 @@ func (s *stream) next() error {
 		if len(e.Error) > 0 && string(e.Error) != "null" {
 			return rejection{fmt.Sprintf("an error in the stream: %.200q", e.Error)}
 		}
+		if given := e.givenUp(); given != "" {
+			return rejection{fmt.Sprintf("it gave the answer up: finish_reason %.80q", given)}
+		}
 		if e.token() {
 			return nil
 		}
 	}
-	if err := s.lines.Err(); err != nil {
+	switch err := s.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return rejection{fmt.Sprintf("an event of more than %d KiB", maxLine>>10)}
+	case err != nil:
 		return err
 	}
 	return io.ErrUnexpectedEOF
+}
+
+// givenUp gives the reason of an answer that did not come to its own end: vLLM's "abort"
+// and "error", SGLang's "abort" (vllm/v1/engine FinishReason, sglang FINISH_ABORT).
+func (e event) givenUp() string {
+	for _, c := range e.Choices {
+		if c.Finish == "abort" || c.Finish == "error" {
+			return c.Finish
+		}
+	}
+	return ""
 }
 
 // token says whether an event has any text in it.
