@@ -118,12 +118,12 @@ const minEvery = time.Hour
 func (d Diag) check() []finding {
 	s, every := d.Schedule, time.Duration(d.Schedule.Every)
 	return []finding{
-		{"repair.diag.mode", !among(d.Mode, remediate.MeansOff, remediate.MeansCommand), fmt.Sprintf("%q is not off or command", d.Mode)},
+		oneOf("repair.diag.mode", d.Mode, remediate.MeansOff, remediate.MeansCommand),
 		{"repair.diag.command", len(d.Command) == 0 || d.Command[0] == "", "empty"},
 		{"repair.diag.level", !among(d.Level, 2, 3), fmt.Sprintf("%d is not 2 or 3", d.Level)},
 		{"repair.diag.level2", tooShort(d.Level2), tells(d.Level2)},
 		{"repair.diag.level3", tooShort(d.Level3), tells(d.Level3)},
-		{"repair.diag.unproven", !among(d.Unproven, remediate.DiagHold, remediate.DiagAccept), fmt.Sprintf("%q is not hold or accept", d.Unproven)},
+		oneOf("repair.diag.unproven", d.Unproven, remediate.DiagHold, remediate.DiagAccept),
 		{"repair.diag.schedule.every", every > 0 && every < minEvery, fmt.Sprintf("%s is less than %s", every, minEvery)},
 		{"repair.diag.schedule.every", every > 0 && d.Mode == remediate.MeansOff, fmt.Sprintf("%s, and repair.diag.mode is off: nobody here diagnoses", every)},
 		{"repair.diag.schedule.level", !among(s.Level, 2, 3), fmt.Sprintf("%d is not 2 or 3", s.Level)},

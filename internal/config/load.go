@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -90,8 +91,27 @@ type finding struct {
 	why   string
 }
 
+// oneOf is the finding of a field that has to be one of some words.
+func oneOf[T ~string](field string, v T, words ...T) finding {
+	var list strings.Builder
+	for i, word := range words {
+		switch i {
+		case 0:
+		case len(words) - 1:
+			list.WriteString(" or ")
+		default:
+			list.WriteString(", ")
+		}
+		list.WriteString(string(word))
+	}
+	return finding{field, !slices.Contains(words, v), fmt.Sprintf("%q is not %s", string(v), list.String())}
+}
+
 func (c *Config) check() error {
 	for _, f := range slices.Concat([]finding{
+		oneOf("actuator", c.Actuator, ActuatorKubernetes, ActuatorSlurm, ActuatorExec, ActuatorLog),
+		oneOf("contain.fence", c.Contain.Fence, FenceAuto, FenceNode),
+		oneOf("contain.rackSwitch", c.Contain.RackSwitch, RackHold, RackCordon),
 		{"mode", !c.Mode.Valid(), fmt.Sprintf("%q is not observe, contain or repair", c.Mode)},
 		{"kernelLog.source", !c.KernelLog.Source.Valid(), fmt.Sprintf("%q is not auto, kmsg, journal or both", c.KernelLog.Source)},
 		{"kernelLog.journalPaths", (c.KernelLog.Source == kernlog.FromJournal || c.KernelLog.Source == kernlog.Both) && len(c.KernelLog.JournalPaths) == 0,

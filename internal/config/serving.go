@@ -116,7 +116,7 @@ func (s Serving) check() []finding {
 		under("canary.period", s.Canary.Period, minCanary), under("canary.frozen", s.Canary.Frozen, time.Second),
 		{"serving.canary.perMinute", s.Canary.PerMinute < 1 || s.Canary.PerMinute > 600, fmt.Sprintf("%d is not from 1 to 600", s.Canary.PerMinute)},
 		{"serving.canary.rate", s.Canary.Rate < 0, fmt.Sprintf("%g is negative", s.Canary.Rate)},
-		{"serving.probation", !among(s.Probation, LivesGated, LivesEvery), fmt.Sprintf("%q is not gated or every", s.Probation)},
+		oneOf("serving.probation", s.Probation, LivesGated, LivesEvery),
 		{"serving.canary.enabled", s.Canary.Enabled && !s.Enabled, "true, and serving.enabled is not"},
 	}
 	found = append(found, s.Disaggregated.check(s.Enabled)...)

@@ -73,15 +73,6 @@ const (
 	FenceNode Fence = "node"
 )
 
-// UnmarshalYAML reads auto or node.
-func (f *Fence) UnmarshalYAML(n *yaml.Node) error {
-	switch *f = Fence(n.Value); *f {
-	case FenceAuto, FenceNode:
-		return nil
-	}
-	return fmt.Errorf("%q is not auto or node", n.Value)
-}
-
 // RackSwitch is what a tray does for a switch of its rack.
 type RackSwitch string
 
@@ -93,15 +84,6 @@ const (
 	RackCordon RackSwitch = "cordon"
 )
 
-// UnmarshalYAML reads hold or cordon.
-func (r *RackSwitch) UnmarshalYAML(n *yaml.Node) error {
-	switch *r = RackSwitch(n.Value); *r {
-	case RackHold, RackCordon:
-		return nil
-	}
-	return fmt.Errorf("%q is not hold or cordon", n.Value)
-}
-
 // Actuator is who carries a plan out.
 type Actuator string
 
@@ -112,16 +94,6 @@ const (
 	ActuatorSlurm      Actuator = "slurm"
 	ActuatorExec       Actuator = "exec"
 )
-
-// UnmarshalYAML reads an actuator's name.
-func (a *Actuator) UnmarshalYAML(n *yaml.Node) error {
-	switch Actuator(n.Value) {
-	case ActuatorKubernetes, ActuatorLog, ActuatorSlurm, ActuatorExec:
-		*a = Actuator(n.Value)
-		return nil
-	}
-	return fmt.Errorf("%q is not kubernetes, slurm, exec or log", n.Value)
-}
 
 // maxLink is the highest number that NVML gives an NVLink.
 const maxLink = 35
