@@ -101,6 +101,8 @@ func (c *cast) say(start time.Time, what string) bool {
 		c.alive = nil
 	case "life":
 		c.replica.Life = value
+	case "role":
+		c.replica.Role = value
 	case "started":
 		d, err := time.ParseDuration(value)
 		c.started = start.Add(d)
@@ -151,6 +153,8 @@ func (r *role) counter(word string) **float64 {
 		return &r.Running
 	case "waiting":
 		return &r.Waiting
+	case "deferred":
+		return &r.Deferred
 	case "progress":
 		return &r.Progress
 	case "finished":

@@ -43,6 +43,13 @@ func (e *engine) take(at time.Time, r Reading) (anew bool) {
 // works says whether it has something to do, and may.
 func (e *engine) works() bool { return e.Open && !e.paused }
 
+// deferred says whether all that is open waits, and may do so for somebody else: nothing
+// is computed on, and what keeps it is not the engine's own, or not told.
+func (e *engine) deferred() bool {
+	waiting, others := e.last.Waiting, e.last.Deferred
+	return !positive(e.last.Running) && known(waiting) && (!known(others) || *others >= *waiting)
+}
+
 // rests says whether it is known to have nothing open.
 func (e *engine) rests() bool { return known(e.last.Running) && !e.Open }
 

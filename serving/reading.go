@@ -12,8 +12,8 @@ type Replica struct {
 	// Life tells one start of the replica's containers from the next: it changes
 	// when any of them is started anew.
 	Life string `json:"life,omitempty"`
-	// Role is what the replica does in disaggregated serving, such as prefill or
-	// decode; empty is all of it. Group is what it does that for.
+	// Role is what the replica does in disaggregated serving: Prefill, Decode, or else
+	// as the site calls it; empty is all of it. Group is what it does that for.
 	Role  string `json:"role,omitempty"`
 	Group string `json:"group,omitempty"`
 	// GPUs are UUIDs, sorted: those of whole GPUs, and of MIG instances.
@@ -66,6 +66,9 @@ type Reading struct {
 	Model  string
 	// Running requests are computed on, Waiting ones are in a queue.
 	Running, Waiting *float64
+	// Deferred are those of the waiting ones that could be computed on, and lack something
+	// else, such as a KV cache that another worker is to hand over.
+	Deferred *float64
 	// Progress rises while a request is computed on, Finished only at its end. Both
 	// begin at 0 with the process.
 	Progress, Finished *float64

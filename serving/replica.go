@@ -76,7 +76,7 @@ func (r *replica) engines() iter.Seq2[*endpoint, *engine] {
 func (w *Watch) look(now time.Time, r *replica) Look {
 	engines, goOn, rest := 0, 0, 0
 	var stuckOnes []string
-	doubted, counted := false, true
+	doubted, counted, elsewhere := false, true, 0
 	for _, p := range r.Endpoints {
 		engines += max(1, len(p.Engines)) // one that is loaded may yet come
 	}
@@ -89,6 +89,9 @@ func (w *Watch) look(now time.Time, r *replica) Look {
 		case stuck:
 			stuckOnes = append(stuckOnes, p.tell(e))
 			doubted = doubted || p.doubted()
+			if r.now.Role == string(Decode) && e.deferred() && p.silentFor() < w.cfg.Stall-jitter {
+				elsewhere++
+			}
 		case phaseUnknown:
 			counted = false
 		}
@@ -102,6 +105,8 @@ func (w *Watch) look(now time.Time, r *replica) Look {
 	case l.side == sideWorking:
 		l.State = Well
 	case l.side == sideMixed:
+	case elsewhere == len(stuckOnes):
+		l.State, l.Why = Doubtful, why(stuckOnes, "it may wait for a prefill worker elsewhere")
 	case l.side == sideIdle && !doubted:
 		l.State, l.Why = Stalled, why(stuckOnes, w.doing(r.now.GPUs))
 	case doubted:

@@ -58,12 +58,13 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 	o := endpoints.Options{
 		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes,
 		Ports: c.Ports, Roles: c.Disaggregated.RoleLabels, Groups: c.Disaggregated.GroupLabels,
+		RoleWords:  map[serving.Role][]string{serving.Prefill: c.Disaggregated.Prefill, serving.Decode: c.Disaggregated.Decode},
 		Prometheus: prometheus.Server{URL: c.Prometheus},
 		Proc:       cfg.Repair.Proc, Period: time.Duration(c.Period), Deadline: time.Duration(c.Deadline), Dialects: dialects, Log: log,
 		Canary: c.Canary.Enabled, Every: c.Probation == config.LivesEvery, Settle: tools.Settle,
 	}
 	if d := c.Disaggregated; d.Enabled {
-		o.Disaggregated = &endpoints.Disaggregated{Roles: map[serving.Role][]string{serving.Prefill: d.Prefill, serving.Decode: d.Decode}, Lease: time.Duration(d.KVLease)}
+		o.Disaggregated = &endpoints.Disaggregated{Lease: time.Duration(d.KVLease)}
 	}
 	for _, e := range c.Engines {
 		o.Engines = append(o.Engines, endpoints.Engine(e))

@@ -27,6 +27,7 @@ type Dialect struct {
 	Repeats    []string `yaml:"repeats"`
 	Running    []string `yaml:"running"`
 	Waiting    []string `yaml:"waiting"`
+	Deferred   []string `yaml:"deferred"`
 	Progress   []string `yaml:"progress"`
 	Tokens     []string `yaml:"tokens"`
 	Finished   []string `yaml:"finished"`
@@ -38,8 +39,8 @@ type Dialect struct {
 // dialect is one that was read.
 type dialect struct {
 	Dialect
-	running, waiting, progress, tokens, finished []expression
-	paused                                       *condition
+	running, waiting, deferred, progress, tokens, finished []expression
+	paused                                                 *condition
 }
 
 // Dialects are a table of them. It does not change, and may be used from any
@@ -154,7 +155,7 @@ func (d Dialect) read() (*dialect, error) {
 		texts []string
 		into  *[]expression
 	}{
-		{"running", d.Running, &r.running}, {"waiting", d.Waiting, &r.waiting}, {"progress", d.Progress, &r.progress},
+		{"running", d.Running, &r.running}, {"waiting", d.Waiting, &r.waiting}, {"deferred", d.Deferred, &r.deferred}, {"progress", d.Progress, &r.progress},
 		{"tokens", d.Tokens, &r.tokens}, {"finished", d.Finished, &r.finished},
 	} {
 		for i, text := range role.texts {
@@ -178,7 +179,7 @@ func (d Dialect) read() (*dialect, error) {
 // want adds what a dialect reads. A metric that ends in _count may be a histogram's
 // part, which the parser knows only by the histogram's own name.
 func (d *Dialects) want(one *dialect) {
-	for _, x := range slices.Concat(one.running, one.waiting, one.progress, one.tokens, one.finished) {
+	for _, x := range slices.Concat(one.running, one.waiting, one.deferred, one.progress, one.tokens, one.finished) {
 		d.wantSum(x)
 	}
 	if one.paused != nil {

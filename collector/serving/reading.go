@@ -72,7 +72,7 @@ func started(e *exposition) (at time.Time) {
 
 // readings are what each engine says, sorted by name. There is always one.
 func (d *dialect) readings(e *exposition) []serving.Reading {
-	running, waiting := d.first(d.running, e), d.first(d.waiting, e)
+	running, waiting, deferred := d.first(d.running, e), d.first(d.waiting, e), d.first(d.deferred, e)
 	progress, tokens, finished := d.first(d.progress, e), d.first(d.tokens, e), d.first(d.finished, e)
 	paused := d.paused.holds(d, e)
 	firstToken, perToken := d.latencies(d.FirstToken, e), d.latencies(d.PerToken, e)
@@ -92,7 +92,7 @@ func (d *dialect) readings(e *exposition) []serving.Reading {
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		all = append(all, serving.Reading{
 			Engine: name, Model: models[name],
-			Running: running[name].known(), Waiting: waiting[name].known(),
+			Running: running[name].known(), Waiting: waiting[name].known(), Deferred: deferred[name].known(),
 			Progress: progress[name].known(), Tokens: tokens[name].known(), Finished: finished[name].known(),
 			Paused: paused[name], FirstToken: firstToken[name], PerToken: perToken[name],
 		})

@@ -58,7 +58,7 @@ func parts(r serving.Reading) (parts []string) {
 	for _, v := range []struct {
 		name string
 		v    *float64
-	}{{"running", r.Running}, {"waiting", r.Waiting}, {"progress", r.Progress}, {"tokens", r.Tokens}, {"finished", r.Finished}} {
+	}{{"running", r.Running}, {"waiting", r.Waiting}, {"deferred", r.Deferred}, {"progress", r.Progress}, {"tokens", r.Tokens}, {"finished", r.Finished}} {
 		if v.v != nil {
 			parts = append(parts, fmt.Sprintf("%s %g", v.name, *v.v))
 		}

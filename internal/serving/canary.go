@@ -25,8 +25,6 @@ const (
 	// dynamoComponent is on each of Dynamo's workers. Their engines tell metrics, and
 	// speak to Dynamo's frontend alone.
 	dynamoComponent = "nvidia.com/dynamo-component-type"
-	// roleDecode is the only part of serving that answers by itself.
-	roleDecode = "decode"
 )
 
 // wish is what is said of a replica for the canary.
@@ -45,7 +43,7 @@ func (o Options) wishOf(pod *corev1.Pod, role string) (w wish, err error) {
 		return wish{none: true}, nil
 	case text == "":
 		_, dynamo := pod.Labels[dynamoComponent]
-		w.none = dynamo || role != "" && role != roleDecode
+		w.none = dynamo || role != "" && role != string(serving.Decode) // it alone answers by itself
 		return w, nil
 	}
 	scheme, err := schemeOf(pod, AnnotationScheme)

@@ -15,8 +15,6 @@ import (
 
 // Disaggregated says who does what in disaggregated serving.
 type Disaggregated struct {
-	// Roles are the values of the role labels that stand for each role.
-	Roles map[serving.Role][]string
 	// Lease is how long a prefill worker keeps a cache; 0 goes by what its pod says.
 	Lease time.Duration
 }
@@ -39,7 +37,7 @@ func (o Options) placeOf(pod *corev1.Pod) (p place, ok bool) {
 	p = place{namespace: pod.Namespace, groupKey: firstKey(pod.Labels, o.Groups), roleKey: firstKey(pod.Labels, o.Roles)}
 	p.groupName = pod.Labels[p.groupKey]
 	p.group = pod.Namespace + "/" + p.groupName
-	for role, values := range o.Disaggregated.Roles {
+	for role, values := range o.RoleWords {
 		if slices.Contains(values, pod.Labels[p.roleKey]) {
 			p.role = role
 		}
@@ -57,7 +55,7 @@ func (o Options) selector(p place, role serving.Role) string {
 		}
 		return *r
 	}
-	return labels.NewSelector().Add(in(p.groupKey, p.groupName), in(p.roleKey, o.Disaggregated.Roles[role]...)).String()
+	return labels.NewSelector().Add(in(p.groupKey, p.groupName), in(p.roleKey, o.RoleWords[role]...)).String()
 }
 
 // worker is a pod of this node as a worker.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestPlace(t *testing.T) {
-	o := Options{Roles: roleLabels, Groups: groupLabels, Disaggregated: roles()}
+	o := Options{Roles: roleLabels, Groups: groupLabels, RoleWords: roleWords(), Disaggregated: &Disaggregated{}}
 	tests := []struct {
 		name, want string
 		labels     map[string]string
@@ -76,7 +76,7 @@ func TestEngineLife(t *testing.T) {
 }
 
 func TestWorker(t *testing.T) {
-	o := Options{Roles: roleLabels, Groups: groupLabels, Disaggregated: roles()}
+	o := Options{Roles: roleLabels, Groups: groupLabels, RoleWords: roleWords(), Disaggregated: &Disaggregated{}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", Annotations: map[string]string{pods.AnnotationStale: "since"}}}
 	pod.Spec.Containers = []corev1.Container{{Name: "engine", Image: "vllm/vllm-openai:v0.22.1", Args: []string{kvFlag, `{"kv_load_failure_policy":"fail"}`}}, {Name: "proxy"}}
 	p := place{role: serving.Prefill}

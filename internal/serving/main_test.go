@@ -68,7 +68,7 @@ func newBenchOf(t *testing.T, every bool) *bench {
 		t.Fatal(err)
 	}
 	b.serving, err = New(Options{Node: b.name, Config: cluster.Admin(), Grants: granting.Granted, Ports: []string{"metrics"}, Roles: roleLabels,
-		Groups: groupLabels, Disaggregated: roles(), Proc: "/proc", Period: 200 * time.Millisecond, Deadline: 200 * time.Millisecond, Dialects: dialects(t), Log: slog.New(slog.DiscardHandler), Canary: true, Every: every, Settle: granting.Settle})
+		Groups: groupLabels, RoleWords: roleWords(), Disaggregated: &Disaggregated{}, Proc: "/proc", Period: 200 * time.Millisecond, Deadline: 200 * time.Millisecond, Dialects: dialects(t), Log: slog.New(slog.DiscardHandler), Canary: true, Every: every, Settle: granting.Settle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +182,6 @@ var (
 )
 
 // roles are those of disaggregated serving, with the values that these labels have.
-func roles() *Disaggregated {
-	return &Disaggregated{Roles: map[serving.Role][]string{serving.Prefill: {"prefill"}, serving.Decode: {"decode"}}}
+func roleWords() map[serving.Role][]string {
+	return map[serving.Role][]string{serving.Prefill: {"prefill"}, serving.Decode: {"decode"}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate/holders"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/remediate/prometheus"
+	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
 // Options say where replicas are looked for.
@@ -33,6 +34,8 @@ type Options struct {
 	// Roles and Groups are labels, such as those of llm-d: the first that a pod has
 	// says what its replica does in disaggregated serving, and for what.
 	Roles, Groups []string
+	// RoleWords are the values of the role labels that stand for each role.
+	RoleWords map[serving.Role][]string
 	// Disaggregated says which roles there are, nil where nobody follows their groups.
 	Disaggregated *Disaggregated
 	// Engines are the replicas that the site names itself.

@@ -15,6 +15,11 @@ func (o Options) replica(pod *corev1.Pod, gpus []string) serving.Replica {
 	r := serving.Replica{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Life: life(pod), GPUs: gpus}
 	if role := first(pod.Labels, o.Roles); !slices.Contains(wholeRoles(), role) {
 		r.Role = role
+		for is, words := range o.RoleWords {
+			if slices.Contains(words, role) {
+				r.Role = string(is)
+			}
+		}
 	}
 	if group := first(pod.Labels, o.Groups); group != "" {
 		r.Group = pod.Namespace + "/" + group

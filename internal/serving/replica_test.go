@@ -18,7 +18,7 @@ func container(name, id string, restarts int32, runs bool) corev1.ContainerStatu
 }
 
 func TestReplica(t *testing.T) {
-	o := Options{Roles: roleLabels, Groups: groupLabels}
+	o := Options{Roles: roleLabels, Groups: groupLabels, RoleWords: map[serving.Role][]string{serving.Decode: {"decode", "generation"}}}
 	tests := []struct {
 		name        string
 		labels      map[string]string
@@ -30,6 +30,8 @@ func TestReplica(t *testing.T) {
 		{name: "Dynamo", labels: map[string]string{"nvidia.com/dynamo-component-type": "worker", "nvidia.com/dynamo-sub-component-type": "prefill",
 			"nvidia.com/dynamo-graph-deployment-name": "g"}, role: "prefill", group: "ns/g"},
 		{name: "Dynamo, all of it", labels: map[string]string{"nvidia.com/dynamo-component-type": "worker"}},
+		{name: "the site's own word", labels: map[string]string{"llm-d.ai/role": "generation"}, role: "decode"},
+		{name: "a part of its own", labels: map[string]string{"llm-d.ai/role": "encode"}, role: "encode"},
 		{name: "LeaderWorkerSet", labels: map[string]string{"leaderworkerset.sigs.k8s.io/group-key": "k"}, group: "ns/k"},
 	}
 	for _, test := range tests {
