@@ -44,14 +44,14 @@ type doer struct {
 	log   *slog.Logger
 	core  *core
 	doers map[remediate.StepKind]Doer
-	wake  chan struct{}
+	wake  bell
 
 	mu     sync.Mutex
 	wanted *remediate.Deed
 }
 
 func newDoer(opts Options, c *core) *doer {
-	return &doer{log: opts.Log, core: c, doers: opts.Doers, wake: make(chan struct{}, 1)}
+	return &doer{log: opts.Log, core: c, doers: opts.Doers, wake: newBell()}
 }
 
 // want takes the deed that shall be under way; nil for none.
@@ -60,12 +60,8 @@ func (d *doer) want(deed *remediate.Deed) {
 	news := !sameDeed(d.wanted, deed)
 	d.wanted = deed
 	d.mu.Unlock()
-	if !news {
-		return
-	}
-	select {
-	case d.wake <- struct{}{}:
-	default:
+	if news {
+		d.wake.ring()
 	}
 }
 

@@ -38,7 +38,7 @@ type fencer struct {
 	core  *core
 	act   Fencer
 	delay time.Duration
-	wake  chan struct{}
+	wake  bell
 
 	mu    sync.Mutex
 	known bool
@@ -46,7 +46,7 @@ type fencer struct {
 }
 
 func newFencer(opts Options, c *core) *fencer {
-	return &fencer{log: opts.Log, core: c, act: opts.Fencer, delay: opts.FenceDelay, wake: make(chan struct{}, 1)}
+	return &fencer{log: opts.Log, core: c, act: opts.Fencer, delay: opts.FenceDelay, wake: newBell()}
 }
 
 // wants takes the newest wish, once there is one.
@@ -55,12 +55,8 @@ func (f *fencer) wants(want []remediate.Fence, known bool) {
 	news := known && (!f.known || !slices.EqualFunc(f.want, want, asBefore))
 	f.known, f.want = f.known || known, want
 	f.mu.Unlock()
-	if !news {
-		return
-	}
-	select {
-	case f.wake <- struct{}{}:
-	default:
+	if news {
+		f.wake.ring()
 	}
 }
 

@@ -45,7 +45,7 @@ type guardian struct {
 	log   *slog.Logger
 	core  *core
 	group Group
-	wake  chan struct{}
+	wake  bell
 
 	mu          sync.Mutex
 	asks        []guard.Ask
@@ -53,7 +53,7 @@ type guardian struct {
 }
 
 func newGuardian(opts Options, c *core) *guardian {
-	return &guardian{log: opts.Log, core: c, group: opts.Group, wake: make(chan struct{}, 1)}
+	return &guardian{log: opts.Log, core: c, group: opts.Group, wake: newBell()}
 }
 
 // want takes the present asks, and how far the leaves are.
@@ -62,12 +62,8 @@ func (g *guardian) want(asks []guard.Ask, leave, turn *remediate.Leave) {
 	news := !slices.Equal(g.asks, asks) || stateOf(g.leave) != stateOf(leave) || stateOf(g.turn) != stateOf(turn)
 	g.asks, g.leave, g.turn = asks, leave, turn
 	g.mu.Unlock()
-	if !news {
-		return
-	}
-	select {
-	case g.wake <- struct{}{}:
-	default:
+	if news {
+		g.wake.ring()
 	}
 }
 

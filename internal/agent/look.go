@@ -31,7 +31,7 @@ const (
 type looker struct {
 	core     *core
 	occupant Occupant
-	wake     chan struct{}
+	wake     bell
 
 	mu    sync.Mutex
 	gpus  []fault.Device
@@ -39,7 +39,7 @@ type looker struct {
 }
 
 func newLooker(opts Options, c *core) *looker {
-	return &looker{core: c, occupant: opts.Occupant, wake: make(chan struct{}, 1)}
+	return &looker{core: c, occupant: opts.Occupant, wake: newBell()}
 }
 
 // want takes the GPUs to be looked at, at once where the last look was before since;
@@ -49,12 +49,8 @@ func (l *looker) want(gpus []fault.Device, since time.Time) {
 	news := !slices.Equal(l.gpus, gpus) || since.After(l.since)
 	l.gpus, l.since = gpus, since
 	l.mu.Unlock()
-	if !news {
-		return
-	}
-	select {
-	case l.wake <- struct{}{}:
-	default:
+	if news {
+		l.wake.ring()
 	}
 }
 

@@ -28,14 +28,14 @@ func (spoken) isMessage() {}
 type listener struct {
 	core   *core
 	source Domain
-	wake   chan struct{}
+	wake   bell
 
 	mu     sync.Mutex
 	domain string
 }
 
 func newListener(opts Options, c *core) *listener {
-	return &listener{core: c, source: opts.Neighbours, wake: make(chan struct{}, 1)}
+	return &listener{core: c, source: opts.Neighbours, wake: newBell()}
 }
 
 // want takes the domain to be heard; empty ends it.
@@ -44,12 +44,8 @@ func (l *listener) want(domain string) {
 	news := domain != l.domain
 	l.domain = domain
 	l.mu.Unlock()
-	if !news {
-		return
-	}
-	select {
-	case l.wake <- struct{}{}:
-	default:
+	if news {
+		l.wake.ring()
 	}
 }
 

@@ -15,11 +15,11 @@ type rounds struct {
 	core  *core
 
 	wanted atomic.Bool
-	wake   chan struct{}
+	wake   bell
 }
 
 func newRounds(c *core, period, limit time.Duration, look func(context.Context) message) *rounds {
-	return &rounds{core: c, period: period, limit: limit, look: look, wake: make(chan struct{}, 1)}
+	return &rounds{core: c, period: period, limit: limit, look: look, wake: newBell()}
 }
 
 // want begins, or ends it.
@@ -27,10 +27,7 @@ func (r *rounds) want(yes bool) {
 	if was := r.wanted.Swap(yes); was || !yes {
 		return
 	}
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
+	r.wake.ring()
 }
 
 // run looks until ctx is done.

@@ -17,7 +17,7 @@ const (
 // worker does one thing whenever it is woken, and again with growing pauses
 // until it has worked.
 type worker struct {
-	wake chan struct{}
+	wake bell
 	// rest is how long it waits when it is woken.
 	rest time.Duration
 	// once says whether all is done.
@@ -25,15 +25,12 @@ type worker struct {
 }
 
 func newWorker(once func(context.Context) bool) worker {
-	return worker{wake: make(chan struct{}, 1), once: once}
+	return worker{wake: newBell(), once: once}
 }
 
 // poke wakes the worker; it never waits.
 func (w worker) poke() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	w.wake.ring()
 }
 
 func (w worker) pause(ctx context.Context) {
