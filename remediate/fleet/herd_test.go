@@ -117,30 +117,36 @@ type marks struct {
 
 func watchMarks(ctx context.Context, t *testing.T, cluster *kubetest.Cluster) *marks {
 	t.Helper()
+	m := &marks{}
+	by := map[string]bool{}
+	watchNodes(ctx, t, cluster, func(node *corev1.Node) {
+		m.versions.Add(1)
+		meta := &metav1.PartialObjectMetadata{ObjectMeta: node.ObjectMeta}
+		if by[node.Name] = leave(meta); !by[node.Name] {
+			delete(by, node.Name)
+			if node.Spec.Unschedulable && node.Labels[remediate.LabelFault] == string(fault.XID74) {
+				m.stray.Add(1)
+			}
+		}
+		m.most.Store(max(m.most.Load(), int64(len(by))))
+	})
+	return m
+}
+
+// watchNodes shows each version of each Node, one at a time, until ctx is done.
+func watchNodes(ctx context.Context, t *testing.T, cluster *kubetest.Cluster, show func(*corev1.Node)) {
+	t.Helper()
 	watch, err := kubernetes.NewForConfigOrDie(cluster.Admin()).CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &marks{}
 	go func() {
-		by := map[string]bool{}
 		for event := range watch.ResultChan() {
-			node, ok := event.Object.(*corev1.Node)
-			if !ok {
-				continue
+			if node, ok := event.Object.(*corev1.Node); ok {
+				show(node)
 			}
-			m.versions.Add(1)
-			meta := &metav1.PartialObjectMetadata{ObjectMeta: node.ObjectMeta}
-			if by[node.Name] = leave(meta); !by[node.Name] {
-				delete(by, node.Name)
-				if node.Spec.Unschedulable && node.Labels[remediate.LabelFault] == string(fault.XID74) {
-					m.stray.Add(1)
-				}
-			}
-			m.most.Store(max(m.most.Load(), int64(len(by))))
 		}
 	}()
-	return m
 }
 
 // beast is one agent: plan, Node and group, in one goroutine.

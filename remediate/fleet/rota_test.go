@@ -10,8 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -85,37 +83,27 @@ type turns struct{ ofGroup, ofRack, now, versions atomic.Int64 }
 
 func watchTurns(ctx context.Context, t *testing.T, cluster *kubetest.Cluster, where map[string][2]string) *turns {
 	t.Helper()
-	watch, err := kubernetes.NewForConfigOrDie(cluster.Admin()).CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &turns{}
-	go func() {
-		busy := map[string]bool{}
-		for event := range watch.ResultChan() {
-			node, ok := event.Object.(*corev1.Node)
-			if !ok {
-				continue
-			}
-			s.versions.Add(1)
-			if busy[node.Name] = node.Labels[remediate.LabelDiagnosing] != ""; !busy[node.Name] {
-				delete(busy, node.Name)
-			}
-			count := map[string]int64{}
-			for name := range busy {
-				count[where[name][0]]++
-				count[where[name][1]]++
-			}
-			for of, n := range count {
-				most := &s.ofGroup
-				if strings.HasPrefix(of, "rack") {
-					most = &s.ofRack
-				}
-				most.Store(max(most.Load(), n))
-			}
-			s.now.Store(int64(len(busy)))
+	busy := map[string]bool{}
+	watchNodes(ctx, t, cluster, func(node *corev1.Node) {
+		s.versions.Add(1)
+		if busy[node.Name] = node.Labels[remediate.LabelDiagnosing] != ""; !busy[node.Name] {
+			delete(busy, node.Name)
 		}
-	}()
+		count := map[string]int64{}
+		for name := range busy {
+			count[where[name][0]]++
+			count[where[name][1]]++
+		}
+		for of, n := range count {
+			most := &s.ofGroup
+			if strings.HasPrefix(of, "rack") {
+				most = &s.ofRack
+			}
+			most.Store(max(most.Load(), n))
+		}
+		s.now.Store(int64(len(busy)))
+	})
 	return s
 }
 
