@@ -2,9 +2,7 @@ package serving
 
 import (
 	"encoding/json"
-	"math"
-	"path"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,25 +15,15 @@ const (
 	kvLimit = 4 << 10
 	// kvFlag is vLLM's, which takes underscores as well.
 	kvFlag = "--kv-transfer-config"
-	// abortVariable is how vLLM before leases was told to keep a cache for so many
-	// seconds.
-	abortVariable = "VLLM_NIXL_ABORT_REQUEST_TIMEOUT"
-
-	// newLease is how long a prefill worker of vLLM from 0.22 on keeps the cache of a
-	// request that nobody renews, and oldLease what earlier ones do.
-	newLease = 30 * time.Second
-	oldLease = 480 * time.Second
-	// longestLease is above all that makes sense.
-	longestLease = 24 * time.Hour
 )
 
-// startedWith keeps of what a container is started with its configuration of KV
-// transfer, as the only flag. What it has kept it keeps the same: an informer may do it
-// twice.
+// startedWith keeps of what a container is started with what its configuration of KV
+// transfer says, as the only flag. What it has kept it keeps the same: an informer may do
+// it twice.
 func startedWith(c corev1.Container) (kept corev1.Container) {
 	kept.Image = c.Image
-	if text := kvConfig(c); text != "" {
-		kept.Args = []string{kvFlag, text}
+	if t := transferOf(c); t != (transfer{}) {
+		kept.Args = []string{kvFlag, t.text()}
 	}
 	for _, e := range c.Env {
 		if e.Name == abortVariable && len(e.Value) < kvLimit {
@@ -45,21 +33,107 @@ func startedWith(c corev1.Container) (kept corev1.Container) {
 	return kept
 }
 
-// kvConfig finds the JSON of vLLM's flag: as an argument of its own, behind an equals
-// sign, in a line for a shell, or in a variable that the argument names.
-func kvConfig(c corev1.Container) string {
-	words := append(append([]string{}, c.Command...), c.Args...)
-	for n, word := range words {
-		_, after, found := strings.Cut(strings.ReplaceAll(word, "--kv_transfer_config", kvFlag), kvFlag)
-		if !found {
-			continue
+// The keys of the configuration that are read. Nested ones have a dot before them where
+// they are arguments of their own.
+const (
+	keyPolicy = "kv_load_failure_policy"
+	keyExtra  = "kv_connector_extra_config"
+	keyLease  = "kv_lease_duration"
+)
+
+// transfer is what a container's configuration of KV transfer says; what it does not,
+// or not in a way that is understood, is empty.
+type transfer struct {
+	onFailure string
+	lease     time.Duration
+}
+
+// transferOf finds what vLLM's flag says: as JSON, or key by key in arguments such as
+// --kv-transfer-config.kv_load_failure_policy, beside which JSON counts for nothing. A
+// value is an argument of its own or behind an equals sign, in a line for a shell or not,
+// or in a variable that is named instead.
+func transferOf(c corev1.Container) (t transfer) {
+	text := strings.Join(slices.Concat(c.Command, c.Args), "\n")
+	text = strings.ReplaceAll(text, "--kv_transfer_config", kvFlag)
+	if strings.Contains(text, kvFlag+".") {
+		for _, part := range strings.Split(text, kvFlag+".")[1:] {
+			key, rest := word(part)
+			t.take(key, valueOf(rest, c.Env))
 		}
-		if after == "" && n+1 < len(words) {
-			after = words[n+1]
-		}
-		return object(expanded(strings.TrimLeft(after, "= \t\n\\'\""), c.Env))
+		return t
 	}
-	return ""
+	_, after, _ := strings.Cut(text, kvFlag)
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(valueOf(after, c.Env), &fields) == nil {
+		t.take(keyPolicy, fields[keyPolicy])
+		t.take(keyExtra, fields[keyExtra])
+	}
+	return t
+}
+
+// take takes in one key. Of several values vLLM takes the last.
+func (t *transfer) take(key string, value json.RawMessage) {
+	switch key {
+	case keyPolicy:
+		var policy string
+		if json.Unmarshal(value, &policy) != nil || policy != "fail" && policy != "recompute" {
+			policy = ""
+		}
+		t.onFailure = policy
+	case keyExtra:
+		var extra map[string]json.RawMessage
+		if json.Unmarshal(value, &extra) == nil && extra[keyLease] != nil {
+			t.lease = seconds(string(extra[keyLease]))
+		}
+	case keyExtra + "." + keyLease:
+		t.lease = seconds(string(value))
+	}
+}
+
+// text is the same as JSON.
+func (t transfer) text() string {
+	fields := map[string]any{}
+	if t.onFailure != "" {
+		fields[keyPolicy] = t.onFailure
+	}
+	if t.lease > 0 {
+		fields[keyExtra] = map[string]any{keyLease: t.lease.Seconds()}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // of a string and a number: never
+	}
+	return string(text)
+}
+
+// between is what may stand between a flag and its value, and around it.
+const between = "= \t\n\\'\""
+
+// word is the first word of a text, and what comes behind it.
+func word(text string) (first, rest string) {
+	if end := strings.IndexAny(text, between); end >= 0 {
+		return text[:end], text[end:]
+	}
+	return text, ""
+}
+
+// valueOf is the value that a text begins with, as JSON: an object, or a word, which is a
+// string unless it is JSON by itself. Nil is none, or one that is too long.
+func valueOf(text string, env []corev1.EnvVar) json.RawMessage {
+	text = expanded(strings.TrimLeft(text, between), env)
+	text = text[:min(len(text), kvLimit)]
+	if strings.HasPrefix(text, "{") {
+		var found json.RawMessage
+		if json.NewDecoder(strings.NewReader(text)).Decode(&found) != nil {
+			return nil
+		}
+		return found
+	}
+	first, _ := word(text)
+	if json.Valid([]byte(first)) {
+		return json.RawMessage(first)
+	}
+	return json.RawMessage(strconv.Quote(first))
 }
 
 // expanded is what a reference to a variable stands for, as the kubelet puts it in.
@@ -70,82 +144,4 @@ func expanded(text string, env []corev1.EnvVar) string {
 		}
 	}
 	return text
-}
-
-// object is the JSON object that a text begins with; empty where it is none, or too
-// long.
-func object(text string) string {
-	var found json.RawMessage
-	err := json.NewDecoder(strings.NewReader(text[:min(len(text), kvLimit)])).Decode(&found)
-	if err != nil || !strings.HasPrefix(string(found), "{") {
-		return ""
-	}
-	return string(found)
-}
-
-// transfer is what a container's configuration of KV transfer says; what it does not,
-// or not in a way that is understood, is empty.
-type transfer struct {
-	onFailure string
-	lease     time.Duration
-}
-
-// transferOf reads what startedWith has kept.
-func transferOf(c corev1.Container) (t transfer) {
-	var fields, extra map[string]json.RawMessage
-	if len(c.Args) != 2 || json.Unmarshal([]byte(c.Args[1]), &fields) != nil {
-		return t
-	}
-	var policy string
-	if json.Unmarshal(fields["kv_load_failure_policy"], &policy) == nil && (policy == "fail" || policy == "recompute") {
-		t.onFailure = policy
-	}
-	if json.Unmarshal(fields["kv_connector_extra_config"], &extra) == nil {
-		t.lease = seconds(string(extra["kv_lease_duration"]))
-	}
-	return t
-}
-
-// seconds reads a time; 0 where it is none.
-func seconds(text string) time.Duration {
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || math.IsNaN(n) || n <= 0 || n > longestLease.Seconds() {
-		return 0
-	}
-	return time.Duration(n * float64(time.Second))
-}
-
-// leaseOf is how long a vLLM container keeps the cache of a request: what it is told,
-// or what its version does. Where that is not known it is the longer time.
-func leaseOf(c corev1.Container) time.Duration {
-	renews, known := renewsLeases(c.Image)
-	if lease := transferOf(c).lease; lease > 0 && (renews || !known) {
-		return lease
-	}
-	if renews {
-		return newLease
-	}
-	for _, e := range c.Env {
-		if lease := seconds(e.Value); e.Name == abortVariable && lease > 0 {
-			return lease
-		}
-	}
-	return oldLease
-}
-
-// version is that of vLLM in the tag of an image.
-var version = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})(\.|-|$)`)
-
-// renewsLeases says whether the vLLM of an image is of version 0.22 or newer, and
-// whether that can be known: the tag has to be vLLM's own, and not that of a
-// distribution.
-func renewsLeases(image string) (renews, known bool) {
-	name, tag, _ := strings.Cut(path.Base(strings.SplitN(image, "@", 2)[0]), ":")
-	found := version.FindStringSubmatch(tag)
-	if name != "vllm-openai" || found == nil {
-		return false, false
-	}
-	major, _ := strconv.Atoi(found[1])
-	minor, _ := strconv.Atoi(found[2])
-	return major > 0 || minor >= 22, true
 }

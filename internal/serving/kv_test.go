@@ -31,6 +31,20 @@ func TestKVTransfer(t *testing.T) {
 		{name: "other types", of: corev1.Container{Args: []string{"--kv-transfer-config", `{"kv_load_failure_policy":"fail","kv_connector_extra_config":[1]}`}}, want: transfer{"fail", 0}},
 		{name: "a lease of years", of: corev1.Container{Args: []string{"--kv-transfer-config", `{"kv_connector_extra_config":{"kv_lease_duration":1e12}}`}}, want: unknown},
 		{name: "a list", of: corev1.Container{Args: []string{"--kv-transfer-config", "[]"}}, want: unknown},
+		{name: "key by key", of: corev1.Container{Args: []string{"serve", "m", "--kv-transfer-config.kv_connector", "NixlConnector",
+			"--kv-transfer-config.kv_load_failure_policy", "recompute", "--kv-transfer-config.kv_connector_extra_config.kv_lease_duration=60"}}, want: recompute},
+		{name: "key by key, with underscores", of: corev1.Container{Args: []string{"--kv_transfer_config.kv_load_failure_policy=recompute",
+			"--kv_transfer_config.kv_connector_extra_config", `{"backends":["UCX"],"kv_lease_duration":60}`}}, want: recompute},
+		{name: "key by key, in a line for a shell", of: corev1.Container{Command: []string{"sh", "-c"},
+			Args: []string{"exec vllm serve m --kv-transfer-config.kv_load_failure_policy='recompute' \\\n  \"--kv-transfer-config.kv_connector_extra_config.kv_lease_duration\" 60 --port 8000"}}, want: recompute},
+		{name: "key by key, merged", of: corev1.Container{Args: []string{"--kv-transfer-config.kv_connector_extra_config.kv_lease_duration", "60",
+			"--kv-transfer-config.kv_connector_extra_config", `{"backends":["UCX"]}`, "--kv-transfer-config.kv_load_failure_policy", "fail",
+			"--kv-transfer-config.kv_load_failure_policy", "$(POLICY)"}, Env: []corev1.EnvVar{{Name: "POLICY", Value: "recompute"}}}, want: recompute},
+		{name: "key by key beside JSON, which then counts for nothing", of: corev1.Container{Args: []string{"--kv-transfer-config", plain,
+			"--kv-transfer-config.kv_connector=NixlConnector"}}, want: unknown},
+		{name: "another key", of: corev1.Container{Args: []string{"--kv-transfer-config.kv_load_failure_policy.x", "fail", "--kv-transfer-config.kv_lease_duration=60"}}, want: unknown},
+		{name: "no value", of: corev1.Container{Args: []string{"--kv-transfer-config.kv_load_failure_policy"}}, want: unknown},
+		{name: "another flag", of: corev1.Container{Args: []string{"--kv-transfer-config-file.kv_load_failure_policy", "fail"}}, want: unknown},
 		{name: "too long", of: corev1.Container{Args: []string{"--kv-transfer-config", `{"a":"` + strings.Repeat("x", kvLimit) + `"}`}}, want: unknown},
 	}
 	for _, test := range tests {
@@ -73,6 +87,7 @@ func TestLease(t *testing.T) {
 func FuzzKVTransfer(f *testing.F) {
 	f.Add("vllm serve --kv-transfer-config '{\"kv_load_failure_policy\":\"fail\"}'")
 	f.Add("--kv_transfer_config={\"kv_connector_extra_config\":{\"kv_lease_duration\":30}}")
+	f.Add("--kv-transfer-config.kv_load_failure_policy fail --kv-transfer-config.kv_connector_extra_config.kv_lease_duration=0.5")
 	f.Fuzz(func(t *testing.T, text string) {
 		kept := startedWith(corev1.Container{Args: []string{text}})
 		got := transferOf(kept)
