@@ -92,6 +92,8 @@ type episode struct {
 	Sure bool `json:",omitempty"`
 	// How says in words how it ended, where its cure does not.
 	How string `json:",omitempty"`
+	// Anew says that it ended since the workload was started anew, or is gone.
+	Anew bool `json:",omitempty"`
 	// Rebooted says that the host was booted anew since it was seen last.
 	Rebooted bool
 	// Cured is when the evidence of the cure came, zero before; Clean counts

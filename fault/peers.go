@@ -9,7 +9,11 @@ import (
 
 // Groups is one look at all groups of disaggregated serving that the node takes part
 // in.
-type Groups struct{ Groups []serving.Group }
+type Groups struct {
+	Groups []serving.Group
+	// Off says that nobody follows them, and none is known.
+	Off bool
+}
 
 func (Groups) isFact() {}
 
@@ -33,10 +37,12 @@ func (j *Judge) hearGroups(now time.Time, f Groups) {
 		life, there := lives[e.Workload]
 		switch {
 		case e.Class != StalePeer || !e.Cured.IsZero():
+		case f.Off:
+			j.cureWorkload(now, e, "nobody follows its group any more")
 		case !there:
-			j.cureWorkload(now, e, "it is gone")
+			j.endedAnew(now, e, "it is gone")
 		case life != "" && life != e.Life:
-			j.cureWorkload(now, e, "it was started anew")
+			j.endedAnew(now, e, "it was started anew")
 		}
 	}
 }

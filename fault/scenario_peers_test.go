@@ -10,11 +10,14 @@ import (
 )
 
 // groups reads one group, "NAME ROLE:WORKER=LIFE[@GPU[,GPU…]]… [unknown:ROLE…]", or
-// nothing for none. A worker with GPUs is of this node, and a LIFE of - does not run.
+// nothing for none, or off where nobody follows any. A worker with GPUs is of this node, and a LIFE of - does not run.
 func (s *stage) groups(n int, text string) Groups {
 	f := strings.Fields(text)
-	if len(f) == 0 {
+	switch {
+	case len(f) == 0:
 		return Groups{}
+	case text == "off":
+		return Groups{Off: true}
 	}
 	g := serving.Group{Name: f[0], Peers: map[serving.Role][]serving.Worker{serving.Prefill: {}, serving.Decode: {}}}
 	for _, word := range f[1:] {

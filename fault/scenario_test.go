@@ -379,6 +379,9 @@ func (s *stage) print(vs []Verdict) {
 		for _, w := range v.Workloads {
 			fmt.Fprintf(&s.out, ", of %s", w.Name)
 		}
+		if v.Anew {
+			s.out.WriteString(", anew")
+		}
 		if v.Root != "" {
 			fmt.Fprintf(&s.out, ", root %s", v.Root)
 		}

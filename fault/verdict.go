@@ -46,6 +46,8 @@ type Verdict struct {
 	Opened time.Time `json:"opened"`
 	// Closed marks the last verdict of an episode.
 	Closed bool `json:"closed,omitempty"`
+	// Anew: the workloads were started anew, or are gone, and that has ended it.
+	Anew bool `json:"anew,omitempty"`
 	// Evidence holds the first lines, at most evidenceLines of them.
 	Evidence []string `json:"evidence,omitempty"`
 }

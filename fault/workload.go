@@ -23,7 +23,7 @@ func (j *Judge) ofWorkload(now time.Time, c Class, w Workload, gpus []string) *e
 		e.GPUs = slices.Clone(gpus)
 	}
 	e.add(now, "")
-	e.Confirmed, e.How = true, ""
+	e.Confirmed, e.How, e.Anew = true, "", false
 	return e
 }
 
@@ -46,7 +46,13 @@ func (j *Judge) overForWorkload(now time.Time, e *episode, how string) {
 			j.device(d.PCI).Stalled = now
 		}
 	}
+	j.endedAnew(now, e, how)
+}
+
+// endedAnew ends an episode of a workload that was started anew, or is gone.
+func (j *Judge) endedAnew(now time.Time, e *episode, how string) {
 	j.cureWorkload(now, e, how)
+	e.Anew = true
 }
 
 // cureWorkload ends an episode. One of a GPU is watched for as long as others are.
@@ -63,6 +69,7 @@ func (j *Judge) refineServed(e *episode, v *Verdict) []string {
 	if e.Workload == (Workload{}) {
 		return nil
 	}
+	v.Anew = e.Anew
 	switch {
 	case e.Class == StalledEngine && !e.Sure:
 		v.Action = Record

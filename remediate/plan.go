@@ -246,6 +246,7 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 	before := i.Verdict
 	i.Verdict, i.Over, i.Failing = v, nil, false
 	p.others(now, i, before)
+	p.anew(now, i)
 	if v.Action > fault.Reset && v.Action != before.Action {
 		i.Settling = time.Time{} // the repair has not helped, or something worse has come
 	}

@@ -94,6 +94,24 @@ func (p *Plan) stillWanted(d *Deed) bool {
 	})
 }
 
+// anew takes in that what an incident was about was started anew, or is gone. Where that
+// was the purpose of a restart under way, it is done, whoever tells so first.
+func (p *Plan) anew(now time.Time, i *Incident) {
+	if i.Verdict.Anew && p.doing(i, StepRestart) {
+		p.restarted(now, "started anew, or gone: ")
+	}
+}
+
+// restarted ends the restart under way as one that is done.
+func (p *Plan) restarted(now time.Time, how string) {
+	d := p.conclude()
+	for _, i := range p.served(d) {
+		i.mark(now, StepRestart, Done)
+		i.step(StepRestart).Tries = 0
+	}
+	p.say(now, d, "Normal", "Restarted", how+d.where())
+}
+
 // restartOver takes in how a restart ended.
 func (p *Plan) restartOver(now time.Time, d *Deed, o Outcome) {
 	if o.Result == Unavailable {
@@ -125,7 +143,7 @@ func (p *Plan) restartOver(now time.Time, d *Deed, o Outcome) {
 // startedAnew takes in that all that ran on the node was started anew with it.
 func (p *Plan) startedAnew(now time.Time) {
 	if d := p.state.Deed; d != nil && d.Kind == StepRestart && !d.Undoing {
-		p.callOff(now, Done)
+		p.restarted(now, "started anew with the node: ")
 	}
 	for _, i := range p.live() {
 		if s := i.step(StepRestart); s != nil && s.Status.waits() {

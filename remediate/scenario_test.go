@@ -19,7 +19,7 @@ import (
 // line is a time since the start, a word and its text:
 //
 //	+0s polled ADDRESS…                the driver has answered for these GPUs
-//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [elsewhere] [closed] [app] [pods=NAME@UID,…]
+//	+1s verdict ID CLASS ACTION ADDRESS [hard] [diag=N] [drain=WHEN] [later=ACTION] [radius=RADIUS] [root=ID] [elsewhere] [closed] [anew] [app] [pods=NAME@UID,…]
 //	+1s domain NAME TRAY…              the NVLink domain, and who says there that its links are not in order
 //	+1s together ADDRESS…              GPUs that can only be reset as one
 //	+1s blind WHY                      the driver cannot be asked any more
@@ -208,6 +208,8 @@ func (s *stage) verdict(n int, args []string) fault.Verdict {
 			v.Hard = true
 		case "closed":
 			v.Closed = true
+		case "anew":
+			v.Anew = true
 		case "app":
 			v.Hardware, v.Radius = false, fault.Process
 		case "pods":

@@ -23,8 +23,11 @@ type Marker interface {
 	MarkStale(ctx context.Context, w fault.Workload, text string) error
 }
 
-// grouped is one look at all groups.
-type grouped struct{ groups []serving.Group }
+// grouped is one look at all groups; off says that nobody looks.
+type grouped struct {
+	groups []serving.Group
+	off    bool
+}
 
 func (grouped) isMessage() {}
 
@@ -44,10 +47,10 @@ type WorkerStatus struct {
 // have left what is open of one.
 func (a *Agent) followGroups(ctx context.Context) {
 	if a.opts.Peers == nil {
-		a.core.tell(ctx, grouped{})
+		a.core.tell(ctx, grouped{off: true})
 		return
 	}
-	if err := a.opts.Peers.Follow(ctx, func(groups []serving.Group) { a.core.tell(ctx, grouped{groups}) }); err != nil {
+	if err := a.opts.Peers.Follow(ctx, func(groups []serving.Group) { a.core.tell(ctx, grouped{groups: groups}) }); err != nil {
 		a.log.Error("the groups of disaggregated serving are not followed", "error", err)
 	}
 }
@@ -55,7 +58,7 @@ func (a *Agent) followGroups(ctx context.Context) {
 // hearGroups takes in one look at the groups.
 func (c *core) hearGroups(now time.Time, m grouped) {
 	c.groups = m.groups
-	c.step(now, fault.Groups{Groups: m.groups})
+	c.step(now, fault.Groups{Groups: m.groups, Off: m.off})
 }
 
 // stranded is how many GPUs' worth of the prefill workers does nothing at present.

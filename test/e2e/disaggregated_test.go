@@ -41,6 +41,7 @@ func TestStalePeersAreRestartedInTurn(t *testing.T) {
 		d.asks(http.StatusOK)
 		daemontest.Await(t, "nothing is open any more", func() bool { return len(d.Status().Incidents) == 0 })
 		d.awaitEvent("RestartStarted")
+		d.awaitEvent("Restarted")
 		if s := d.Status(); len(s.History) != 1 || s.History[0].Verdict.Class != fault.StalePeer || d.object().Spec.Unschedulable {
 			t.Errorf("over are %+v", s.History)
 		}

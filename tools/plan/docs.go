@@ -72,6 +72,7 @@ that was refused, or that there was nobody to do, does not.
 | there is nobody who could, or the mode is ` + "`off`" + ` | it is asked of others, as in mode contain |
 | the drain is ` + "`off`" + ` | it is asked of others; a reset follows when the GPUs are seen free, a reboot only with ` + "`force`" + ` after the drain's time |
 | a restart is done | it is over when the judge says so; another pod that stalls is another restart |
+| what is restarted is seen anew, or gone, before that is told | the restart is done |
 | a restart has had ` + "`restart.deadline`" + ` | told, and tried again after as long |
 | a restart is of no pod, or ` + "`off`" + ` | it is asked of others |
 | the host is rebooted | what was to be restarted has been |
