@@ -58,3 +58,13 @@ type Group struct {
 	// role that is not in it is not known.
 	Peers map[Role][]Worker `json:"peers"`
 }
+
+// Company is what is known of disaggregated serving on a node at a moment.
+type Company struct {
+	// Groups are those that it takes part in. Off says that nobody follows any.
+	Groups []Group
+	Off    bool
+	// Strays are pods of the node that are in no group and still say of a peer that it
+	// was lost. Nothing but name, UID and Marked is known of them.
+	Strays []Worker
+}

@@ -73,15 +73,13 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 		return err
 	}
 	opts.Replicas, opts.Rotation = r.of, r.of
+	opts.Peers, opts.Marker = r.of, tools.Marker
 	if c.Prometheus != "" {
 		opts.Fleet = r.of.Fleet
 	}
 	if c.Canary.Enabled {
 		opts.Canary = prober{r.of, canary.New(canary.Config{Period: time.Duration(c.Canary.Period), PerMinute: c.Canary.PerMinute, Limits: canary.Limits{
 			Frozen: time.Duration(c.Canary.Frozen), FirstToken: time.Duration(c.Canary.FirstToken), Rate: c.Canary.Rate}}, uint64(time.Now().UnixNano()))}
-	}
-	if c.Disaggregated.Enabled {
-		opts.Peers, opts.Marker = r.of, tools.Marker
 	}
 	return nil
 }

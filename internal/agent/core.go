@@ -127,11 +127,11 @@ type core struct {
 	// serving is how the replicas are; nil before they were looked at, looks how often
 	// they were.
 	serving *ServingStatus
-	// groups are those of disaggregated serving, as they were told last.
-	groups []serving.Group
-	looks  int
-	trials serving.Trials
-	asking atomic.Pointer[asking]
+	// company is what was told last of disaggregated serving.
+	company serving.Company
+	looks   int
+	trials  serving.Trials
+	asking  atomic.Pointer[asking]
 	// fleet is how long requests wait elsewhere.
 	fleet compared
 	// diagnosis is what the last one said, progress how far that is which is under way.

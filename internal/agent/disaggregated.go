@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 )
 
 // Peers follows the groups of disaggregated serving that the node takes part in, until
-// ctx is done, and tells all of them whenever one has changed.
+// ctx is done, and tells all of them whenever one has changed, or that none is followed.
 type Peers interface {
-	Follow(ctx context.Context, out func([]serving.Group)) error
+	Follow(ctx context.Context, out func(serving.Company)) error
 }
 
 // Marker says on a pod of the node that a peer has left it; an empty text takes that
@@ -23,11 +24,8 @@ type Marker interface {
 	MarkStale(ctx context.Context, w fault.Workload, text string) error
 }
 
-// grouped is one look at all groups; off says that nobody looks.
-type grouped struct {
-	groups []serving.Group
-	off    bool
-}
+// grouped is one look at all groups.
+type grouped struct{ company serving.Company }
 
 func (grouped) isMessage() {}
 
@@ -47,18 +45,18 @@ type WorkerStatus struct {
 // have left what is open of one.
 func (a *Agent) followGroups(ctx context.Context) {
 	if a.opts.Peers == nil {
-		a.core.tell(ctx, grouped{off: true})
+		a.core.tell(ctx, grouped{serving.Company{Off: true}})
 		return
 	}
-	if err := a.opts.Peers.Follow(ctx, func(groups []serving.Group) { a.core.tell(ctx, grouped{groups: groups}) }); err != nil {
+	if err := a.opts.Peers.Follow(ctx, func(c serving.Company) { a.core.tell(ctx, grouped{c}) }); err != nil {
 		a.log.Error("the groups of disaggregated serving are not followed", "error", err)
 	}
 }
 
 // hearGroups takes in one look at the groups.
 func (c *core) hearGroups(now time.Time, m grouped) {
-	c.groups = m.groups
-	c.step(now, fault.Groups{Groups: m.groups, Off: m.off})
+	c.company = m.company
+	c.step(now, fault.Groups{Groups: m.company.Groups, Off: m.company.Off})
 }
 
 // stranded is how many GPUs' worth of the prefill workers does nothing at present.
@@ -76,11 +74,13 @@ func (c *core) marks() map[fault.Workload]string {
 		wanted[s.Workload] = s.Since.UTC().Format(time.RFC3339) + " " + s.Lost
 	}
 	marks := map[fault.Workload]string{}
-	for _, g := range c.groups {
-		for _, w := range g.Here {
-			if text := wanted[fault.Workload(w.ID())]; text != w.Marked {
-				marks[fault.Workload(w.ID())] = text
-			}
+	all := slices.Clone(c.company.Strays)
+	for _, g := range c.company.Groups {
+		all = append(all, g.Here...)
+	}
+	for _, w := range all {
+		if text := wanted[fault.Workload(w.ID())]; text != w.Marked {
+			marks[fault.Workload(w.ID())] = text
 		}
 	}
 	return marks
@@ -95,7 +95,7 @@ func (c *core) workers(now time.Time) (all []WorkerStatus) {
 	for _, s := range c.judge.Stranded(now) {
 		stranded[s.ID] = s
 	}
-	for _, g := range c.groups {
+	for _, g := range c.company.Groups {
 		for _, w := range g.Here {
 			status := WorkerStatus{Worker: w, Group: g.Name}
 			if peers, known := g.Peers[w.Role.Other()]; known {

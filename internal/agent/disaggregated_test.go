@@ -16,18 +16,18 @@ import (
 // company are the workers of a node, as they are told to the agent, and what is written
 // onto their pods.
 type company struct {
-	groups  chan []serving.Group
+	told    chan serving.Company
 	refuses bool
 	written []string
 }
 
-func (c *company) Follow(ctx context.Context, out func([]serving.Group)) error {
+func (c *company) Follow(ctx context.Context, out func(serving.Company)) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case groups := <-c.groups:
-			out(groups)
+		case told := <-c.told:
+			out(told)
 		}
 	}
 }
@@ -46,13 +46,13 @@ func (c *company) tell(prefill, decode, says string) {
 	d := serving.Worker{Name: "ns/d", UID: "uid-d", Role: serving.Decode, Life: decode, GPUs: []string{uuid(2)}, OnFailure: "recompute", Marked: says}
 	own := serving.Worker{Name: "ns/q", UID: "uid-q", Role: serving.Prefill, Life: "1", GPUs: []string{uuid(3), uuid(4)}, Lease: 30 * time.Second}
 	p := serving.Worker{Name: "ns/p", UID: "uid-p", Role: serving.Prefill, Life: prefill}
-	c.groups <- []serving.Group{{Name: "ns/g", Here: []serving.Worker{d, own}, Peers: map[serving.Role][]serving.Worker{serving.Prefill: {p, own}, serving.Decode: {d}}}}
+	c.told <- serving.Company{Groups: []serving.Group{{Name: "ns/g", Here: []serving.Worker{d, own}, Peers: map[serving.Role][]serving.Worker{serving.Prefill: {p, own}, serving.Decode: {d}}}}}
 	synctest.Wait()
 }
 
 func TestAStalePeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := newStage(t), &company{groups: make(chan []serving.Group), refuses: true}
+		s, c := newStage(t), &company{told: make(chan serving.Company), refuses: true}
 		s.adjust = func(o *Options) { o.Peers, o.Marker = c, c }
 		s.start()
 		s.polls(1)
@@ -95,6 +95,27 @@ func TestAStalePeer(t *testing.T) {
 		s.polls(6)
 		if s.Status().Workers[1].Stranded != nil || s.Status().Node.Stranded != "" {
 			t.Errorf("the lease is over, and it is still %+v", s.Status().Workers[1])
+		}
+		s.stop()
+	})
+}
+
+// TestAMarkIsTakenAway where nobody follows the groups any more.
+func TestAMarkIsTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := newStage(t), &company{told: make(chan serving.Company)}
+		s.adjust = func(o *Options) { o.Peers, o.Marker = c, c }
+		s.start()
+		s.polls(1)
+		c.tell("1", "1", "")
+		c.tell("2", "1", "")
+		c.told <- serving.Company{Off: true, Strays: []serving.Worker{{Name: "ns/d", UID: "uid-d", Marked: "since ever"}}}
+		synctest.Wait()
+		if got := c.written[len(c.written)-1]; got != "ns/d=" {
+			t.Errorf("written %q", c.written)
+		}
+		if s.Status().Workers != nil || len(s.Status().Incidents) > 0 {
+			t.Errorf("open are %+v of %+v", s.Status().Incidents, s.Status().Workers)
 		}
 		s.stop()
 	})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
@@ -30,10 +31,13 @@ const (
 // Follow follows the groups of disaggregated serving that the node takes part in, until
 // ctx ends, and calls out from one goroutine with all of them, whenever one has changed:
 // the prefill workers of the groups that have a decode worker here, and the other way
-// round. Nobody else's pods are watched. It waits for Run.
-func (s *Serving) Follow(ctx context.Context, out func([]serving.Group)) error {
+// round. Nobody else's pods are watched. It waits for Run, but where no groups are
+// followed says so at once; of the pods of the node it still sees what they say.
+func (s *Serving) Follow(ctx context.Context, out func(serving.Company)) error {
 	if s.options.Config == nil || s.options.Disaggregated == nil {
-		out(nil)
+		out(serving.Company{Off: true})
+	}
+	if s.options.Config == nil {
 		return nil
 	}
 	client, err := apiserver.New(s.options.Config, s.options.Observe)
@@ -47,11 +51,11 @@ func (s *Serving) Follow(ctx context.Context, out func([]serving.Group)) error {
 	}
 	f := &follower{Serving: s, client: client.Core, watches: map[peerKey]*peerWatch{}}
 	defer f.stop()
-	var last []serving.Group
+	var last serving.Company
 	for first := true; ; {
-		if groups := f.groups(ctx, time.Now()); first || !reflect.DeepEqual(groups, last) {
-			out(groups)
-			last, first = groups, false
+		if company := f.company(ctx, time.Now()); first || !reflect.DeepEqual(company, last) {
+			out(company)
+			last, first = company, false
 		}
 		next := time.After(followEvery)
 		select {
@@ -98,14 +102,16 @@ func (f *follower) stop() {
 	f.going.Wait()
 }
 
-// groups puts together what is known now, and begins and ends watches with those who
+// company puts together what is known now, and begins and ends watches with those who
 // need them.
-func (f *follower) groups(ctx context.Context, now time.Time) (groups []serving.Group) {
+func (f *follower) company(ctx context.Context, now time.Time) serving.Company {
+	c := serving.Company{Off: f.options.Disaggregated == nil}
 	byName, needed := map[string]*serving.Group{}, map[peerKey]string{}
 	for _, pod := range f.running() {
 		gpus := f.grants.of(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 		place, takesPart := f.options.placeOf(pod)
 		if len(gpus) == 0 || !takesPart {
+			c.Strays = append(c.Strays, stray(pod)...)
 			continue
 		}
 		g := byName[place.group]
@@ -120,10 +126,19 @@ func (f *follower) groups(ctx context.Context, now time.Time) (groups []serving.
 	f.watch(ctx, needed)
 	f.fill(byName, needed, now)
 	for _, g := range byName {
-		groups = append(groups, *g)
+		c.Groups = append(c.Groups, *g)
 	}
-	slices.SortFunc(groups, func(a, b serving.Group) int { return cmp.Compare(a.Name, b.Name) })
-	return groups
+	slices.SortFunc(c.Groups, func(a, b serving.Group) int { return cmp.Compare(a.Name, b.Name) })
+	return c
+}
+
+// stray is a pod in no group that still says that a peer was lost; none where it does not.
+func stray(pod *corev1.Pod) []serving.Worker {
+	text := pod.Annotations[pods.AnnotationStale]
+	if text == "" {
+		return nil
+	}
+	return []serving.Worker{{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Marked: text}}
 }
 
 // fill adds the peers. Those of a role are known once every watch for them has its

@@ -10,14 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
 // follow begins to follow the groups; await returns when they are told so.
 func (b *bench) follow() (await func(want string)) {
 	ctx, stop := context.WithCancel(context.Background())
-	out, done := make(chan []serving.Group, 1000), make(chan error, 1)
-	go func() { done <- b.serving.Follow(ctx, func(groups []serving.Group) { out <- groups }) }()
+	out, done := make(chan serving.Company, 1000), make(chan error, 1)
+	go func() { done <- b.serving.Follow(ctx, func(c serving.Company) { out <- c }) }()
 	b.t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -29,8 +30,8 @@ func (b *bench) follow() (await func(want string)) {
 		last := "nothing"
 		for limit := time.After(30 * time.Second); ; {
 			select {
-			case groups := <-out:
-				if last = strings.ReplaceAll(toldGroups(groups), b.name+"/", ""); last == want {
+			case c := <-out:
+				if last = strings.ReplaceAll(toldGroups(c), b.name+"/", ""); last == want {
 					return
 				}
 			case <-limit:
@@ -40,10 +41,16 @@ func (b *bench) follow() (await func(want string)) {
 	}
 }
 
-// toldGroups is what groups say, one line each.
-func toldGroups(groups []serving.Group) string {
+// toldGroups is what groups say, one line each, and who else says that he was left.
+func toldGroups(c serving.Company) string {
 	var lines []string
-	for _, g := range groups {
+	if c.Off {
+		lines = append(lines, "off")
+	}
+	for _, w := range c.Strays {
+		lines = append(lines, fmt.Sprintf("%s says %s", w.Name, w.Marked))
+	}
+	for _, g := range c.Groups {
 		line := g.Name + ":"
 		for _, w := range g.Here {
 			line += fmt.Sprintf(" %s on %v,", w.Name, w.GPUs)
@@ -110,4 +117,24 @@ func TestFollow(t *testing.T) {
 	gone("d-0")
 	gone("p-1")
 	await("")
+}
+
+// TestStrays: a pod that was left once says so, and is in no group any more.
+func TestStrays(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.serving.options.Disaggregated = nil
+	await := b.follow()
+	await("off")
+	b.start()
+	left := map[string]string{pods.AnnotationStale: "since ever"}
+	pod := b.pod("d-0", left, of("m", "decode"))
+	b.pod("d-far", left, of("m", "decode"), far)
+	b.kubelet.Give(b.name, "d-0", resource, "GPU-0")
+	await("off\nd-0 says since ever")
+	pod.Annotations = nil
+	if _, err := b.admin.CoreV1().Pods(b.name).Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await("off")
 }

@@ -91,6 +91,23 @@ func TestStalePeersAreRecorded(t *testing.T) {
 	d.asks(http.StatusOK)
 }
 
+// TestStalePeersSwitchedOff: what was written onto pods goes with the feature.
+func TestStalePeersSwitchedOff(t *testing.T) {
+	t.Parallel()
+	g := newEnsemble(t)
+	d := g.decode(false)
+	g.kill()
+	d.awaitLeft()
+	d.Stop()
+	d.Config.Serving.Disaggregated.Enabled = false
+	d.StartReady()
+	daemontest.Await(t, "the pod says so no more", func() bool { return d.pod().Annotations[stalePeer] == "" })
+	daemontest.Await(t, "nothing is open any more", func() bool { return len(d.Status().Workers) == 0 })
+	if forbidden := d.Metric("api_request_seconds_count", `code="403"`); forbidden > 0 {
+		t.Errorf("%.0f requests were forbidden", forbidden)
+	}
+}
+
 // TestAnAgentKilledInItsTurn: it has written down that its worker is restarted, and dies
 // before that is done. The next one goes on; meanwhile the other waits.
 func TestAnAgentKilledInItsTurn(t *testing.T) {
