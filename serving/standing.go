@@ -1,6 +1,9 @@
 package serving
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Standing is how a replica stands with those who send requests.
 type Standing uint8
@@ -11,7 +14,7 @@ const (
 	InService Standing = iota
 	// OnProbation: it may not, before its trial is over.
 	OnProbation
-	// Degraded: it may, and a canary's fail.
+	// Degraded: it may, and a canary's fail, or it was left by a peer.
 	Degraded
 )
 
@@ -27,24 +30,52 @@ type Stand struct {
 // which GPU is known a moment after the pod is.
 const missingFor = 15 * time.Second
 
-// Stands says how the replicas stand, sorted by name. Left out are those that serve as
-// they like, until they have shown that they do.
-func (t Trials) Stands(now time.Time) (all []Stand) {
+// Stands says how the replicas stand, sorted by name, where some were left by a peer,
+// whose name it is, and may serve what is gone. Left out are those that serve as they
+// like, until they have shown that they do.
+func (t Trials) Stands(now time.Time, left map[ID]string) (all []Stand) {
 	for _, one := range t.List() {
 		s := Stand{Replica: one.Replica}
+		peer := left[one.Replica.ID()]
 		switch {
-		case one.Open() && one.Failing.IsZero():
-		case one.Open():
-			s.Standing, s.Why = Degraded, one.Why
-		case !one.Held:
-			continue
-		default:
+		case one.Held && !one.Open():
 			s.Standing, s.Why = OnProbation, one.asks(now)
+		case peer != "":
+			s.Standing, s.Why = Degraded, leftBy(peer)
+		case !one.Open():
+			continue
+		case !one.Failing.IsZero():
+			s.Standing, s.Why = Degraded, one.Why
 		}
 		all = append(all, s)
 	}
 	return all
 }
+
+// Untried says how those of the node's workers stand that come to no trial, since no
+// endpoint of theirs is known: who was left by a peer, and who is no more.
+func (t Trials) Untried(here []Worker, left map[ID]string) (all []Stand) {
+	for _, w := range here {
+		peer := left[w.ID()]
+		if one := t[w.Name]; one != nil && one.Replica.ID() == w.ID() || peer == "" && !w.Degraded {
+			continue
+		}
+		s := Stand{Replica: Replica{Name: w.Name, UID: w.UID, GPUs: w.GPUs}}
+		if peer != "" {
+			s.Standing, s.Why = Degraded, leftBy(peer)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// mayServeFrom begins the reason of one that was left by a peer.
+const mayServeFrom = "it may serve from "
+
+func leftBy(peer string) string { return mayServeFrom + peer + ", which is gone" }
+
+// SaysLeft says whether the reason of a standing is that of one that was left by a peer.
+func SaysLeft(why string) bool { return strings.HasPrefix(why, mayServeFrom) }
 
 // asks is what a trial asks of a replica.
 func (t Trial) asks(now time.Time) string {

@@ -109,7 +109,7 @@ func (t *Trial) enter(now time.Time, e Entrant) {
 	t.Replica, t.Held, t.Lacks = e.Replica, e.Held, e.Lacks
 	switch {
 	case !e.Asked:
-		t.Canary = nil
+		t.Canary, t.Failing = nil, time.Time{}
 	case t.Canary == nil:
 		t.Canary = &Recent{}
 	}

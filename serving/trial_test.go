@@ -156,6 +156,10 @@ func TestTrialGoesOn(t *testing.T) {
 	if got := again.List()[0]; !got.Open() || got.Failing.IsZero() || got.Canary.Share() != nil {
 		t.Errorf("one that failed before: %+v", got)
 	}
+	again.Replicas(again.now, []Entrant{{Replica: cold, Proved: true, Failing: true}})
+	if got := again.List()[0]; !got.Failing.IsZero() || got.Wants() != "" {
+		t.Errorf("nobody asks it any more: %+v", got)
+	}
 }
 
 // TestTrialOfALife begins anew with each life, and not with each look; whoever lets a

@@ -1,6 +1,9 @@
 package serving
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Role is what a worker does in disaggregated serving.
 type Role string
@@ -41,8 +44,10 @@ type Worker struct {
 	// OnFailure is what its engine does where a KV cache cannot be read: fail or
 	// recompute; empty where that is not known.
 	OnFailure string `json:"onFailure,omitempty"`
-	// Marked is what its pod says already of a peer that was lost.
-	Marked string `json:"marked,omitempty"`
+	// Marked is what its pod says already of a peer that was lost, and Degraded that it
+	// says that it is for that.
+	Marked   string `json:"marked,omitempty"`
+	Degraded bool   `json:"degraded,omitempty"`
 }
 
 // ID is what the worker is known by.
@@ -64,7 +69,16 @@ type Company struct {
 	// Groups are those that it takes part in. Off says that nobody follows any.
 	Groups []Group
 	Off    bool
-	// Strays are pods of the node that are in no group and still say of a peer that it
-	// was lost. Nothing but name, UID and Marked is known of them.
+	// Strays are pods of the node that are in no group, and say what one that was left
+	// by a peer says. Nothing else is known of them but name and UID.
 	Strays []Worker
+}
+
+// Here are all of the node.
+func (c Company) Here() []Worker {
+	all := slices.Clone(c.Strays)
+	for _, g := range c.Groups {
+		all = append(all, g.Here...)
+	}
+	return all
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -67,6 +66,15 @@ func (c *core) stranded(now time.Time) (gpus float64) {
 	return gpus
 }
 
+// left are the workers of the node that were left by a peer, and the first of those.
+func (c *core) left() map[serving.ID]string {
+	left := map[serving.ID]string{}
+	for _, s := range c.judge.Stale() {
+		left[serving.ID(s.Workload)] = s.Lost
+	}
+	return left
+}
+
 // marks are the texts that pods of the node shall say of their peers and do not yet.
 func (c *core) marks() map[fault.Workload]string {
 	wanted := map[fault.Workload]string{}
@@ -74,11 +82,7 @@ func (c *core) marks() map[fault.Workload]string {
 		wanted[s.Workload] = s.Since.UTC().Format(time.RFC3339) + " " + s.Lost
 	}
 	marks := map[fault.Workload]string{}
-	all := slices.Clone(c.company.Strays)
-	for _, g := range c.company.Groups {
-		all = append(all, g.Here...)
-	}
-	for _, w := range all {
+	for _, w := range c.company.Here() {
 		if text := wanted[fault.Workload(w.ID())]; text != w.Marked {
 			marks[fault.Workload(w.ID())] = text
 		}

@@ -100,6 +100,38 @@ func TestAStalePeer(t *testing.T) {
 	})
 }
 
+// TestAStalePeerIsDegraded for routers, for as long as it is stale, whether it is on trial
+// or nobody knows an endpoint of it.
+func TestAStalePeerIsDegraded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := newStage(t), &company{told: make(chan serving.Company)}
+		h := s.hosts()
+		both := s.adjust
+		s.adjust = func(o *Options) {
+			both(o)
+			o.Peers, o.Marker = c, c
+		}
+		h.entrants = nil
+		s.start()
+		s.polls(1)
+		stands := func(want serving.Standing, why string) {
+			t.Helper()
+			h.look()
+			if got := h.stand(); got.Standing != want || got.Replica.Name != "ns/d" || got.Why != why {
+				t.Errorf("it stands %+v, want %v, %q", got, want, why)
+			}
+		}
+		c.tell("1", "1", "")
+		c.tell("2", "1", "")
+		stands(serving.Degraded, "it may serve from ns/p, which is gone")
+		h.entrants = []serving.Entrant{{Replica: serving.Replica{Name: "ns/d", UID: "uid-d", Life: "1"}, Proved: true}}
+		stands(serving.Degraded, "it may serve from ns/p, which is gone")
+		c.tell("2", "2", "")
+		stands(serving.InService, "")
+		s.stop()
+	})
+}
+
 // TestAMarkIsTakenAway where nobody follows the groups any more.
 func TestAMarkIsTakenAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

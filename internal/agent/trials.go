@@ -121,7 +121,8 @@ func moves(d remediate.Deed) bool {
 
 // stands are how the replicas shall stand, but for those that are about to be moved.
 func (c *core) stands(now time.Time) []serving.Stand {
-	all := c.trials.Stands(now)
+	left := c.left()
+	all := append(c.trials.Stands(now, left), c.trials.Untried(c.company.Here(), left)...)
 	if d := c.plan.Deed(); d != nil && moves(*d) {
 		all = slices.DeleteFunc(all, func(s serving.Stand) bool { return s.Standing != serving.OnProbation && inRadius(*d, s.Replica) })
 	}

@@ -61,7 +61,7 @@ func (o Options) selector(p place, role serving.Role) string {
 // worker is a pod of this node as a worker.
 func (o Options) worker(pod *corev1.Pod, p place, gpus []string, now time.Time) serving.Worker {
 	w := peer(pod, p.role, now)
-	w.GPUs, w.Marked = gpus, pod.Annotations[pods.AnnotationStale]
+	w.GPUs, w.Marked, w.Degraded = gpus, pod.Annotations[pods.AnnotationStale], saysLeft(pod)
 	for _, c := range engines(pod) {
 		if t := transferOf(c); t.onFailure != "" {
 			w.OnFailure = t.onFailure
@@ -74,6 +74,11 @@ func (o Options) worker(pod *corev1.Pod, p place, gpus []string, now time.Time) 
 		w.Lease = o.Disaggregated.Lease
 	}
 	return w
+}
+
+// saysLeft says whether a pod says that it is degraded since a peer has left it.
+func saysLeft(pod *corev1.Pod) bool {
+	return pods.WayOf(pod).State == pods.Degraded && serving.SaysLeft(pods.ToldOf(pod).Why)
 }
 
 // peer is a pod of any node as a worker.

@@ -36,7 +36,7 @@ func (s *Serving) entrant(pod *corev1.Pod, r serving.Replica, lacks string) serv
 		e.Held = s.lives[pod.UID].anew || !w.Open
 		e.Proved = !e.Held
 	}
-	e.Failing = w.State == pods.Degraded
+	e.Failing = w.State == pods.Degraded && !saysLeft(pod)
 	return e
 }
 

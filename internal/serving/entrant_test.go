@@ -41,6 +41,12 @@ func degraded(p *corev1.Pod) {
 	p.Labels[pods.KeyServing] = string(pods.Degraded)
 }
 
+// left is one that is degraded since a peer has left it.
+func left(p *corev1.Pod) {
+	degraded(p)
+	p.Annotations[pods.KeyServing] = `{"state":"degraded","since":"2026-11-30T16:00:00Z","why":"it may serve from ns/p-0, which is gone"}`
+}
+
 // drained is one that a drain has taken out.
 func drained(p *corev1.Pod) { p.Annotations[pods.AnnotationOut] = "yes" }
 
@@ -64,6 +70,7 @@ func TestEntrants(t *testing.T) {
 		"labelled, on probation":   {probationary, false, entry{}, entry{held: true}},
 		"labelled, drained":        {drained, true, entry{}, entry{}},
 		"labelled, degraded":       {degraded, false, entry{failing: true}, entry{proved: true, failing: true}},
+		"labelled, left by a peer": {left, false, entry{}, entry{proved: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

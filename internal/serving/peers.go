@@ -132,13 +132,14 @@ func (f *follower) company(ctx context.Context, now time.Time) serving.Company {
 	return c
 }
 
-// stray is a pod in no group that still says that a peer was lost; none where it does not.
+// stray is a pod in no group that says what one says that was left by a peer; none where
+// it does not.
 func stray(pod *corev1.Pod) []serving.Worker {
-	text := pod.Annotations[pods.AnnotationStale]
-	if text == "" {
+	w := serving.Worker{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Marked: pod.Annotations[pods.AnnotationStale], Degraded: saysLeft(pod)}
+	if w.Marked == "" && !w.Degraded {
 		return nil
 	}
-	return []serving.Worker{{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Marked: text}}
+	return []serving.Worker{w}
 }
 
 // fill adds the peers. Those of a role are known once every watch for them has its

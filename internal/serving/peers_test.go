@@ -48,7 +48,7 @@ func toldGroups(c serving.Company) string {
 		lines = append(lines, "off")
 	}
 	for _, w := range c.Strays {
-		lines = append(lines, fmt.Sprintf("%s says %s", w.Name, w.Marked))
+		lines = append(lines, fmt.Sprintf("%s says %q, degraded %t", w.Name, w.Marked, w.Degraded))
 	}
 	for _, g := range c.Groups {
 		line := g.Name + ":"
@@ -127,11 +127,11 @@ func TestStrays(t *testing.T) {
 	await := b.follow()
 	await("off")
 	b.start()
-	left := map[string]string{pods.AnnotationStale: "since ever"}
-	pod := b.pod("d-0", left, of("m", "decode"))
-	b.pod("d-far", left, of("m", "decode"), far)
+	says := func() map[string]string { return map[string]string{pods.AnnotationStale: "since ever"} }
+	pod := b.pod("d-0", says(), of("m", "decode"), left)
+	b.pod("d-far", says(), of("m", "decode"), far)
 	b.kubelet.Give(b.name, "d-0", resource, "GPU-0")
-	await("off\nd-0 says since ever")
+	await("off\nd-0 says \"since ever\", degraded true")
 	pod.Annotations = nil
 	if _, err := b.admin.CoreV1().Pods(b.name).Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

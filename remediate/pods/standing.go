@@ -28,7 +28,8 @@ const (
 	OnProbation State = "probation"
 	// Draining: it gets no requests any more, and will be evicted.
 	Draining State = "draining"
-	// Degraded: it gets requests, and a canary's fail.
+	// Degraded: it gets requests, and a canary's fail, or it was left by a peer in
+	// disaggregated serving.
 	Degraded State = "degraded"
 )
 
@@ -52,6 +53,14 @@ func tell(s State, why string) (label, annotation any) {
 		panic(err) // of strings and a time: never
 	}
 	return string(s), string(text)
+}
+
+// ToldOf is what a pod says; zero where it says nothing, or what cannot be read.
+func ToldOf(pod *corev1.Pod) (t Told) {
+	if json.Unmarshal([]byte(pod.Annotations[KeyServing]), &t) != nil {
+		return Told{}
+	}
+	return t
 }
 
 // Way is how requests come to a pod, as far as the agent has a say in that.

@@ -179,6 +179,15 @@ func (d *decoder) awaitLeft() {
 	})
 }
 
+// awaitDegraded returns once routers are told, or not, that the worker is degraded.
+func (d *decoder) awaitDegraded(want bool) {
+	d.t.Helper()
+	daemontest.Await(d.t, fmt.Sprintf("routers hear that it is degraded: %t", want), func() bool {
+		pod := d.pod()
+		return pod != nil && (pod.Labels["gpuhealthd.io/serving"] == "degraded") == want && strings.Contains(pod.Annotations["gpuhealthd.io/serving"], "may serve from") == want
+	})
+}
+
 // awaitGone returns once the pod is gone.
 func (d *decoder) awaitGone() {
 	d.t.Helper()

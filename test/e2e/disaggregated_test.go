@@ -79,6 +79,7 @@ func TestStalePeersAreRecorded(t *testing.T) {
 	}
 	d.AwaitSettled()
 	d.stays()
+	d.awaitDegraded(true)
 	d.asks(http.StatusInternalServerError)
 
 	// Its owner restarts it in its pod.
@@ -88,6 +89,7 @@ func TestStalePeersAreRecorded(t *testing.T) {
 	pod.Status.ContainerStatuses[0].RestartCount++
 	g.status(pod)
 	daemontest.Await(t, "the pod says so no more", func() bool { return d.pod().Annotations[stalePeer] == "" })
+	d.awaitDegraded(false)
 	d.asks(http.StatusOK)
 }
 
@@ -98,10 +100,12 @@ func TestStalePeersSwitchedOff(t *testing.T) {
 	d := g.decode(false)
 	g.kill()
 	d.awaitLeft()
+	d.awaitDegraded(true)
 	d.Stop()
 	d.Config.Serving.Disaggregated.Enabled = false
 	d.StartReady()
 	daemontest.Await(t, "the pod says so no more", func() bool { return d.pod().Annotations[stalePeer] == "" })
+	d.awaitDegraded(false)
 	daemontest.Await(t, "nothing is open any more", func() bool { return len(d.Status().Workers) == 0 })
 	if forbidden := d.Metric("api_request_seconds_count", `code="403"`); forbidden > 0 {
 		t.Errorf("%.0f requests were forbidden", forbidden)
