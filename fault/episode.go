@@ -31,8 +31,11 @@ type episode struct {
 	Workload Workload `json:",omitzero"`
 	GPUs     []string `json:",omitempty"`
 	Life     string   `json:",omitempty"`
-	// Lost is the peer that the workload was left by.
+	// Lost is the peer that the workload was left by, of its Group. Waits says that a
+	// restart would be in vain, since others of them are being replaced.
 	Lost     string `json:",omitempty"`
+	Group    string `json:",omitempty"`
+	Waits    bool   `json:",omitempty"`
 	Opened   time.Time
 	Last     time.Time
 	Count    uint64

@@ -56,6 +56,8 @@ type Config struct {
 	StallWindow time.Duration
 	// RestartStale has decode workers restarted that were left by a prefill worker.
 	RestartStale bool
+	// Rollout is what such a restart waits for.
+	Rollout Rollout
 }
 
 // EchoWindow is how long after its root a symptom is still the root's: the
@@ -110,8 +112,10 @@ type Judge struct {
 	// in this life of the agent.
 	watch  *serving.Watch
 	served bool
-	// pairs remembers who works with whom in disaggregated serving.
-	pairs *serving.Pairs
+	// pairs remembers who works with whom in disaggregated serving; grouped says that
+	// was heard in this life of the agent.
+	pairs   *serving.Pairs
+	grouped bool
 	// dirty says that a verdict may have changed; a flood does not make it so.
 	dirty bool
 }
@@ -228,6 +232,7 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 
 // Tick lets time pass: it closes what has been quiet for long enough.
 func (j *Judge) Tick(now time.Time) []Verdict {
+	j.awaitRollouts(now)
 	for _, e := range j.open {
 		if j.lapsed(now, e) {
 			e.Cured = now

@@ -17,9 +17,15 @@ type Groups struct {
 
 func (Groups) isFact() {}
 
+// Rollout says for how long it would be in vain to restart a decode worker that was left
+// by a prefill worker: until all prefill workers of the group have been ready for Settle,
+// but not longer than Limit from the first loss on. A Limit of 0 is never.
+type Rollout struct{ Settle, Limit time.Duration }
+
 // hearGroups judges the decode workers of the node by what was lost of their prefill
 // workers: their handles of its memory outlive it, and they go on with them.
 func (j *Judge) hearGroups(now time.Time, f Groups) {
+	j.grouped = true
 	for _, l := range j.pairs.See(now, f.Groups) {
 		if l.Role == serving.Prefill {
 			for _, w := range l.Hit {
@@ -45,12 +51,27 @@ func (j *Judge) hearGroups(now time.Time, f Groups) {
 			j.endedAnew(now, e, "it was started anew")
 		}
 	}
+	j.awaitRollouts(now)
+}
+
+// awaitRollouts settles whose restart would be in vain at a moment.
+func (j *Judge) awaitRollouts(now time.Time) {
+	if !j.grouped {
+		return
+	}
+	for _, e := range j.open {
+		if e.Class == StalePeer {
+			since := j.pairs.Steady(e.Group)
+			replacing := since.IsZero() || now.Before(since.Add(j.cfg.Rollout.Settle))
+			e.Waits = replacing && now.Before(e.Opened.Add(j.cfg.Rollout.Limit))
+		}
+	}
 }
 
 // leftBy takes in that a decode worker was left by a prefill worker.
 func (j *Judge) leftBy(now time.Time, w serving.Worker, l serving.Loss) {
 	e := j.ofWorkload(now, StalePeer, Workload(w.ID()), w.GPUs)
-	if e.Life = w.Life; e.Lost == "" {
+	if e.Life, e.Group = w.Life, l.Group; e.Lost == "" {
 		e.Lost = l.Name
 	}
 	if len(e.Evidence) < evidenceLines {

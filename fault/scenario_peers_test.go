@@ -1,16 +1,19 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
 // groups reads one group, "NAME ROLE:WORKER=LIFE[@GPU[,GPU…]]… [unknown:ROLE…]", or
-// nothing for none, or off where nobody follows any. A worker with GPUs is of this node, and a LIFE of - does not run.
+// nothing for none, or off where nobody follows any. A worker with GPUs is of this node; a
+// LIFE of - does not run, and with ? behind it a worker is not ready.
 func (s *stage) groups(n int, text string) Groups {
 	f := strings.Fields(text)
 	switch {
@@ -28,10 +31,11 @@ func (s *stage) groups(n int, text string) Groups {
 		}
 		name, life, said := strings.Cut(rest, "=")
 		life, gpus, here := strings.Cut(life, "@")
+		life, unready := strings.CutSuffix(life, "?")
 		if !ok || !said || !slices.Contains([]serving.Role{serving.Prefill, serving.Decode}, serving.Role(role)) {
 			s.t.Fatalf("line %d: not ROLE:WORKER=LIFE: %q", n, word)
 		}
-		w := serving.Worker{Name: name, UID: "uid-" + name, Role: serving.Role(role), Life: strings.TrimPrefix(life, "-")}
+		w := serving.Worker{Name: name, UID: "uid-" + name, Role: serving.Role(role), Life: strings.TrimPrefix(life, "-"), Unready: unready}
 		if _, known := g.Peers[w.Role]; known {
 			g.Peers[w.Role] = append(g.Peers[w.Role], w)
 		}
@@ -51,4 +55,19 @@ func (s *stage) stale() {
 	for _, w := range s.judge.Stranded(s.now) {
 		fmt.Fprintf(&s.out, "+%-8v %s keeps %.2f of its cache, of %.2f GPUs, until +%v\n", s.now.Sub(s.start), w.Name, w.Share, w.GPUs, w.Until.Sub(s.start))
 	}
+}
+
+// rollout reads "SETTLE LIMIT", or nothing.
+func rollout(t *testing.T, n int, text string) (r Rollout) {
+	if text == "" {
+		return r
+	}
+	settle, limit, _ := strings.Cut(text, " ")
+	var errs [2]error
+	r.Settle, errs[0] = time.ParseDuration(settle)
+	r.Limit, errs[1] = time.ParseDuration(limit)
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatalf("line %d: %v", n, err)
+	}
+	return r
 }

@@ -65,7 +65,8 @@ import (
 //	+5s   groups [NAME ROLE:WORKER=LIFE[@GPU]…]   one look at disaggregated serving (see
 //	                              stage.groups)
 //	+5s   stale                   prints whom a loss there has left, and what it strands
-//	+0s   restarts-stale          stale workers are restarted; comes first
+//	+0s   restarts-stale [SETTLE LIMIT]   stale workers are restarted, once no rollout goes on;
+//	                              comes first
 //	+0s   restart                 the agent is restarted from its snapshot
 func TestScenarios(t *testing.T) {
 	golden.Each(t, "testdata/*.txt", play)
@@ -225,6 +226,7 @@ func (s *stage) do(n int, word, text string) {
 		s.stale()
 	case "restarts-stale":
 		s.cfg.RestartStale = true
+		s.cfg.Rollout = rollout(s.t, n, text)
 		s.judge = New(s.cfg)
 	case "tick":
 		s.print(s.judge.Tick(s.now))

@@ -31,7 +31,8 @@ type Verdict struct {
 	Drain Drain `json:"drain"`
 	// Hardware is false where only a program is to blame: the node is healthy.
 	Hardware bool `json:"hardware"`
-	// Later is an action that waits for an idle window, None when nothing does.
+	// Later is an action that waits, None when nothing does: for an idle window, or a
+	// restart for its use.
 	Later Action `json:"later,omitempty"`
 	// Count is how many lines or polls the episode has.
 	Count uint64 `json:"count"`

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,9 @@ func (j *Judge) refineServed(e *episode, v *Verdict) []string {
 	switch {
 	case e.Class == StalledEngine && !e.Sure:
 		v.Action = Record
+	case e.Class == StalePeer && j.cfg.RestartStale && e.Waits:
+		v.Later = Restart
+		return append(slices.Clone(e.Evidence), fmt.Sprintf("it is restarted once all prefill workers of its group have been ready for %v", j.cfg.Rollout.Settle))
 	case e.Class == StalePeer && j.cfg.RestartStale:
 		v.Action = Restart
 	}

@@ -19,6 +19,10 @@ import (
 // restarts says whether a verdict asks for workloads to be restarted.
 func restarts(v fault.Verdict) bool { return v.Action == fault.Restart && len(v.Workloads) > 0 }
 
+// waitsToRestart says whether a verdict would have workloads restarted later. What is
+// begun for it goes on: its pod may be on its way out.
+func waitsToRestart(v fault.Verdict) bool { return v.Later == fault.Restart }
+
 // takesTurns says whether the workload of a verdict is restarted in turn with the others
 // of its serving group: all of them are likely to want it at once.
 func takesTurns(v fault.Verdict) bool { return v.Class == fault.StalePeer && restarts(v) }
@@ -46,7 +50,7 @@ func covers(all, some []fault.Workload) bool {
 func (p *Plan) wantsRestart(now time.Time, i *Incident) bool {
 	s := i.step(StepRestart)
 	switch {
-	case s == nil || !p.Ready() || !p.ours(i, StepRestart) || p.inRepair(now, i):
+	case s == nil || !restarts(i.Verdict) || !p.Ready() || !p.ours(i, StepRestart) || p.inRepair(now, i):
 		return false
 	case s.Status == Overdue:
 		return !now.Before(s.Since.Add(p.policy.Restart.Deadline))
@@ -90,7 +94,7 @@ func (p *Plan) restart(now time.Time) {
 // stillWanted says whether the incident that a restart is for still wants it.
 func (p *Plan) stillWanted(d *Deed) bool {
 	return slices.ContainsFunc(p.served(d), func(i *Incident) bool {
-		return i.standing() && restarts(i.Verdict) && p.ours(i, StepRestart)
+		return i.standing() && (restarts(i.Verdict) || waitsToRestart(i.Verdict)) && p.ours(i, StepRestart)
 	})
 }
 

@@ -58,6 +58,9 @@ func (p *Plan) ask(now time.Time, i *Incident) {
 // wants gives the steps that an incident wants, in order.
 func (p *Plan) wants(now time.Time, i *Incident) []StepKind {
 	ks := requests(i.Verdict)
+	if waitsToRestart(i.Verdict) && p.doing(i, StepRestart) {
+		ks = append(ks, StepRestart)
+	}
 	if p.mode(i) != Repair {
 		return ks
 	}

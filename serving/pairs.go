@@ -21,6 +21,8 @@ type pair struct {
 	Peers map[Role]map[string]running `json:",omitempty"`
 	// Here are the lives of our own, by UID.
 	Here map[string]string `json:",omitempty"`
+	// Steady is as Pairs.Steady says.
+	Steady time.Time `json:",omitzero"`
 }
 
 // running is a worker that runs.
@@ -46,10 +48,12 @@ func (p *Pairs) See(now time.Time, groups []Group) (lost []Loss) {
 	for _, g := range groups {
 		was := before[g.Name]
 		if was != nil && !g.known() {
+			was.Steady = time.Time{}
 			p.Groups[g.Name] = was
 			continue
 		}
 		losses, next := was.see(g)
+		next.Steady = was.steady(now, g, losses)
 		p.Groups[g.Name] = next
 		for _, l := range losses {
 			p.hold(now, l, len(was.Peers[l.Role]))

@@ -33,6 +33,9 @@ type Worker struct {
 	// Life tells one start of its engine from the next; empty while the engine does
 	// not run.
 	Life string `json:"life,omitempty"`
+	// Unready: it is not ready yet, or no more, or about to end. One that has ended for
+	// good, and that nobody will start again, is not.
+	Unready bool `json:"unready,omitempty"`
 
 	// The rest is known of the workers of this node alone.
 

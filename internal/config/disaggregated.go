@@ -23,7 +23,21 @@ type Disaggregated struct {
 	// KVLease is how long a prefill worker keeps the KV cache of a request for a decode
 	// worker that is gone.
 	KVLease KVLease `yaml:"kvLease"`
+	// Rollout is what restarts of decode workers wait for.
+	Rollout Rollout `yaml:"rollout"`
 }
+
+// Rollout says for how long decode workers are not restarted, since other prefill workers
+// are being replaced.
+type Rollout struct {
+	// Settle is for how long all prefill workers of a group have to have been ready, and
+	// Limit how long that is waited for, at most an hour; 0s waits for nothing.
+	Settle Duration `yaml:"settle"`
+	Limit  Duration `yaml:"limit"`
+}
+
+// longestRollout is for how long a decode worker goes on with a dead prefill worker.
+const longestRollout = Duration(time.Hour)
 
 // KVLease is a duration, or auto, which is 0: what the worker's own pod says.
 type KVLease time.Duration
@@ -56,6 +70,7 @@ func defaultDisaggregated() Disaggregated {
 		RoleLabels:  []string{"llm-d.ai/role", "nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type"},
 		GroupLabels: []string{"nvidia.com/dynamo-graph-deployment-name", "llm-d.ai/model", "leaderworkerset.sigs.k8s.io/group-key"},
 		Prefill:     []string{"prefill"}, Decode: []string{"decode"},
+		Rollout: Rollout{Settle: Duration(30 * time.Second), Limit: Duration(15 * time.Minute)},
 	}
 }
 
@@ -74,6 +89,7 @@ func (d Disaggregated) check(serving bool) []finding {
 		list("prefill", d.Prefill, labelValue, values), list("decode", d.Decode, labelValue, values),
 		{"serving.disaggregated.decode", slices.ContainsFunc(d.Decode, func(v string) bool { return slices.Contains(d.Prefill, v) }),
 			fmt.Sprintf("%q has a value of prefill", d.Decode)},
+		{"serving.disaggregated.rollout.limit", d.Rollout.Limit > longestRollout, fmt.Sprintf("%s is more than %s", time.Duration(d.Rollout.Limit), time.Duration(longestRollout))},
 	}
 }
 

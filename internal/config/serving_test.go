@@ -27,6 +27,8 @@ func TestServing(t *testing.T) {
 		"{disaggregated: {prefill: [a/b]}}":                                   `serving.disaggregated.prefill: ["a/b"] are not one or more values`,
 		"{disaggregated: {decode: [d, prefill]}}":                             `serving.disaggregated.decode: ["d" "prefill"] has a value of prefill`,
 		"{disaggregated: {kvLease: 0s}}":                                      `serving.disaggregated.kvLease: "0s" is not auto, or a duration above zero`,
+		"{disaggregated: {rollout: {limit: 61m}}}":                            "serving.disaggregated.rollout.limit: 1h1m0s is more than 1h0m0s",
+		"{disaggregated: {rollout: {settle: -1s}}}":                           "serving.disaggregated.rollout.settle: -1s is negative",
 		"{restartStalePeers: true}":                                           "serving.restartStalePeers: true, and serving.disaggregated.enabled is not",
 		"{enabled: true, disaggregated: {enabled: true}, restartStalePeers: true}\nguards: {enabled: false}": "serving.restartStalePeers: true, and guards.enabled is not",
 		"{engines: [{nme: a}]}": "c.yaml:1: serving.engines[0].nme: unknown key",

@@ -83,7 +83,16 @@ func saysLeft(pod *corev1.Pod) bool {
 
 // peer is a pod of any node as a worker.
 func peer(pod *corev1.Pod, role serving.Role, now time.Time) serving.Worker {
-	return serving.Worker{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Role: role, Life: engineLife(pod, now)}
+	return serving.Worker{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Role: role, Life: engineLife(pod, now), Unready: unready(pod)}
+}
+
+// unready says whether a pod is about to end, or not ready. One that has ended for good is
+// in nobody's way.
+func unready(pod *corev1.Pod) bool {
+	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+	return !over(pod) && (pod.DeletionTimestamp != nil || !ready)
 }
 
 // engines are the containers of a pod that were given GPUs, or all where none asks

@@ -53,7 +53,7 @@ func slim(object any) (any, error) {
 		}
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == pods.ConditionReady {
+		if c.Type == pods.ConditionReady || c.Type == corev1.PodReady {
 			kept.Status.Conditions = append(kept.Status.Conditions, c)
 		}
 	}

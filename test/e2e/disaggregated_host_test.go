@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
@@ -55,12 +57,14 @@ func (g *ensemble) decode(restarts bool) *decoder {
 	g.t.Helper()
 	h := onServing(g.t)
 	h.Config.Serving.Disaggregated.Enabled, h.Config.Serving.RestartStalePeers = true, restarts
+	h.Config.Serving.Disaggregated.Rollout.Settle = config.Duration(2 * time.Second)
 	h.Config.Guards.Enabled, h.Config.Guards.Group = true, "nobody-has-this"
 	if g.prefill == nil {
 		// Whose host its process is on does not matter to anybody.
 		g.prefill = h.engine("", "", []int{7})
 		g.prefill.AwaitUp()
 		g.pod = g.run("prefill-0", "no-agent-here", "prefill", "127.0.0.1")
+		g.ready(true)
 	}
 	d := &decoder{servingHost: h, group: g}
 	h.kubelet.EndPods(g.t, g.admin, h.host.name, func(pod *corev1.Pod) {
@@ -108,6 +112,22 @@ func (g *ensemble) kill() {
 	g.pod = g.status(g.pod)
 }
 
+// ready makes the prefill worker's pod ready, or not.
+func (g *ensemble) ready(ready bool) {
+	g.t.Helper()
+	g.pod.Status.Conditions = readiness(ready)
+	g.pod = g.status(g.pod)
+}
+
+// readiness is what a kubelet says of a pod.
+func readiness(ready bool) []corev1.PodCondition {
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	}
+	return []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
+}
+
 // serves makes a pod that decodes for the group.
 func (d *decoder) serves(name string) {
 	d.t.Helper()
@@ -124,10 +144,7 @@ func (d *decoder) serves(name string) {
 func (d *decoder) ready(ready bool) {
 	d.t.Helper()
 	pod := d.pod()
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
-	if ready {
-		pod.Status.Conditions[0].Status = corev1.ConditionTrue
-	}
+	pod.Status.Conditions = readiness(ready)
 	d.group.status(pod)
 }
 

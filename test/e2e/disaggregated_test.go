@@ -11,16 +11,24 @@ import (
 )
 
 // TestStalePeersAreRestartedInTurn: a prefill worker is killed. Its decode workers on
-// two nodes hold handles of its memory, and answer nothing. Each node's own agent
-// restarts its own, the second once the one in the place of the first is ready.
+// two nodes hold handles of its memory, and answer nothing. They are left alone until it
+// is ready again. Then each node's own agent restarts its own, the second once the one in
+// the place of the first is ready.
 func TestStalePeersAreRestartedInTurn(t *testing.T) {
 	t.Parallel()
 	g := newEnsemble(t)
 	all := []*decoder{g.decode(true), g.decode(true)}
+	g.ready(false)
 	g.kill()
 	for _, d := range all {
 		d.asks(http.StatusInternalServerError)
+		d.awaitLeft()
 	}
+	for _, d := range all {
+		awaitPolls(t, d.Daemon, 3)
+		d.stays()
+	}
+	g.ready(true)
 	daemontest.Await(t, "one is restarted", func() bool { return all[0].pod() == nil || all[1].pod() == nil })
 	first, second := all[0], all[1]
 	if first.pod() != nil {
