@@ -91,8 +91,10 @@ type episode struct {
 	Unnamed string `json:",omitempty"`
 	// Asked says that the arbiter asked for something during the episode.
 	Asked bool
-	// Sure says that GPUs have borne out what a serving engine says.
+	// Sure says that GPUs have borne out what a serving engine says, Cold that the engine
+	// had computed nothing in its life.
 	Sure bool `json:",omitempty"`
+	Cold bool `json:",omitempty"`
 	// How says in words how it ended, where its cure does not.
 	How string `json:",omitempty"`
 	// Anew says that it ended since the workload was started anew, or is gone.

@@ -81,8 +81,8 @@ func (s *stage) served(n int, text string) Served {
 
 // say changes what a replica says: running, waiting, progress, finished and tokens
 // with a number, or with "-" for unknown, or for the last three with "+" and by how
-// much they rise at every look, of which whole numbers are told; paused, awake; answers, silent, refused, failed;
-// alive, dead, nobody-knows; life:LIFE and started:SECONDS.
+// much they rise at every look, of which whole numbers are told; paused, awake; lag with a time; answers, silent,
+// refused, unreached, failed; alive, dead, nobody-knows; life:LIFE and started:SECONDS.
 func (c *cast) say(start time.Time, what string) bool {
 	engine, word, one := strings.Cut(what, "/")
 	if !one {
@@ -91,8 +91,8 @@ func (c *cast) say(start time.Time, what string) bool {
 	word, value, _ := strings.Cut(word, ":")
 	yes, no := true, false
 	switch word {
-	case "answers", "silent", "refused", "failed":
-		c.answer = map[string]serving.Answer{"answers": serving.Answered, "silent": serving.Silent, "refused": serving.Refused, "failed": serving.Failed}[word]
+	case "answers", "silent", "refused", "failed", "unreached":
+		c.answer = map[string]serving.Answer{"answers": serving.Answered, "silent": serving.Silent, "refused": serving.Refused, "failed": serving.Failed, "unreached": serving.Unreached}[word]
 	case "alive":
 		c.alive = &yes
 	case "dead":
@@ -126,6 +126,10 @@ func (r *role) say(word, value string) bool {
 	case "awake":
 		r.Paused = &no
 		return true
+	case "lag":
+		d, err := time.ParseDuration(value)
+		r.Lag = d
+		return err == nil
 	}
 	at := r.counter(word)
 	if at == nil {

@@ -92,6 +92,11 @@ func (j *Judge) replica(now time.Time, w Workload, l serving.Look) {
 		j.getsOn(now, w, StalledEngine)
 		j.getsOn(now, w, StalledGPU)
 	case serving.Unclear:
+		if l.Closed {
+			const how = "it has no request open any more"
+			j.endFor(now, w, StalledEngine, how)
+			j.endFor(now, w, StalledGPU, how)
+		}
 	}
 	switch l.Pace {
 	case serving.PaceSlow:
@@ -107,7 +112,12 @@ func (j *Judge) replica(now time.Time, w Workload, l serving.Look) {
 func (j *Judge) Scores(now time.Time, fleet serving.Fleet) []serving.Score {
 	sick := map[string]bool{}
 	for _, e := range j.open {
-		if e.PCI != (xidparse.PCI{}) && !e.Class.IsSXid() && e.Confirmed && e.rule.Hardware && e.Root == nil {
+		switch {
+		case e.Class == StalledGPU && e.Root == nil:
+			for _, uuid := range e.GPUs {
+				sick[uuid] = true
+			}
+		case e.PCI != (xidparse.PCI{}) && !e.Class.IsSXid() && e.Confirmed && e.rule.Hardware && e.Root == nil && !contained(e):
 			sick[j.named(e.PCI).UUID] = true
 			for _, instance := range j.instances(e.PCI) {
 				sick[instance] = true
@@ -116,3 +126,6 @@ func (j *Judge) Scores(now time.Time, fleet serving.Fleet) []serving.Score {
 	}
 	return j.watch.Scores(now, fleet, sick)
 }
+
+// contained says whether a fault has hit no more than a process that is gone.
+func contained(e *episode) bool { return e.said.Action == Record && e.said.Radius <= Process }

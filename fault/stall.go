@@ -14,13 +14,13 @@ import (
 func (j *Judge) stalled(now time.Time, w Workload, l serving.Look) {
 	root := j.useless(l.Replica.GPUs)
 	engine := j.open[key{class: StalledEngine, workload: w}]
-	blamed, why := j.blamed(now, l.Replica.GPUs)
+	blamed, why := j.blamed(now, l)
 	c := StalledEngine
 	if j.open[key{class: StalledGPU, workload: w}] != nil || root == nil && l.State == serving.Stalled && len(blamed) > 0 {
 		c = StalledGPU
 	}
 	e := j.ofWorkload(now, c, w, l.Replica.GPUs)
-	e.Life = l.Replica.Life
+	e.Life, e.Cold = l.Replica.Life, l.Cold
 	if sure := l.State == serving.Stalled; sure && !e.Sure {
 		e.Evidence = append([]string{l.Why}, why...)
 		e.Sure = true
@@ -49,20 +49,21 @@ func (j *Judge) useless(gpus []string) *episode {
 	return nil
 }
 
-// blamed gives those of some GPUs that something beside the stall speaks against, by
+// blamed gives those of a replica's GPUs that something beside the stall speaks against, by
 // UUID, and says what.
-func (j *Judge) blamed(now time.Time, gpus []string) (blamed, why []string) {
-	for _, d := range j.on(gpus) {
-		if said := j.against(now, d); said != "" {
+func (j *Judge) blamed(now time.Time, l serving.Look) (blamed, why []string) {
+	for _, d := range j.on(l.Replica.GPUs) {
+		if said := j.against(now, d, l.Cold); said != "" {
 			blamed, why = append(blamed, d.UUID), append(why, said)
 		}
 	}
 	return blamed, why[:min(len(why), evidenceLines-1)]
 }
 
-// against says what speaks against a GPU, empty for nothing.
-func (j *Judge) against(now time.Time, d Device) string {
-	if at := j.device(d.PCI).Stalled; !at.IsZero() && now.Sub(at) <= j.cfg.StallWindow {
+// against says what speaks against a GPU, empty for nothing. That an engine which has
+// never computed anything stalls again says more of the engine.
+func (j *Judge) against(now time.Time, d Device, cold bool) string {
+	if at := j.device(d.PCI).Stalled; !cold && !at.IsZero() && now.Sub(at) <= j.cfg.StallWindow {
 		return fmt.Sprintf("again on %s within %v of a restart", d.UUID, j.cfg.StallWindow)
 	}
 	for _, e := range j.ordered() {

@@ -29,9 +29,11 @@ func (j *Judge) ofWorkload(now time.Time, c Class, w Workload, gpus []string) *e
 }
 
 // getsOn ends an episode of a workload that gets on.
-func (j *Judge) getsOn(now time.Time, w Workload, c Class) {
+func (j *Judge) getsOn(now time.Time, w Workload, c Class) { j.endFor(now, w, c, "it gets on") }
+
+func (j *Judge) endFor(now time.Time, w Workload, c Class, how string) {
 	if e := j.open[key{class: c, workload: w}]; e != nil && e.Cured.IsZero() {
-		j.cureWorkload(now, e, "it gets on")
+		j.cureWorkload(now, e, how)
 	}
 }
 
@@ -42,7 +44,7 @@ func (j *Judge) overForWorkload(now time.Time, e *episode, how string) {
 	if !e.Cured.IsZero() {
 		return
 	}
-	if e.Sure && e.Root == nil {
+	if e.Sure && e.Root == nil && !e.Cold {
 		for _, d := range j.on(e.GPUs) {
 			j.device(d.PCI).Stalled = now
 		}

@@ -10,6 +10,8 @@ type Config struct {
 	// Period is the time between two scrapes, Poll between two polls of the GPUs. What
 	// is older than three of them is not known any more.
 	Period, Poll time.Duration
+	// WarmUp is how long the first request of an engine's life may make no progress.
+	WarmUp time.Duration
 	// Wedge is how long all GPUs of a job have to be wedged.
 	Wedge time.Duration
 	// Slow is the share of its usual token rate under which a replica is slow.
@@ -22,6 +24,7 @@ type Config struct {
 const (
 	DefaultStall  = 15 * time.Second
 	DefaultPeriod = 5 * time.Second
+	DefaultWarmUp = 5 * time.Minute
 	DefaultWedge  = 5 * time.Minute
 	DefaultSlow   = 0.3
 )
@@ -38,6 +41,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Poll == 0 {
 		c.Poll = DefaultPeriod
+	}
+	if c.WarmUp == 0 {
+		c.WarmUp = DefaultWarmUp
 	}
 	if c.Wedge == 0 {
 		c.Wedge = DefaultWedge

@@ -13,8 +13,6 @@ type endpoint struct {
 	// asked is when it was last asked, and answer what came of it.
 	asked  time.Time
 	answer Answer
-	// alive says that its process is known to live.
-	alive bool
 	// busy says that its GPUs went on working while it did not answer: what it had
 	// open then says nothing of now.
 	busy bool
@@ -32,8 +30,11 @@ const maxEngines = 256
 // before.
 func (p *endpoint) take(s Scrape) (anew bool) {
 	end := s.At.Add(s.Took)
-	p.asked, p.answer, p.alive = end, s.Answer, s.Alive != nil && *s.Alive
-	if s.Alive != nil && !*s.Alive {
+	if s.Answer == Unreached && p.answer == Silent {
+		s.Answer = Silent // those who hang there by now fill its queue of connections
+	}
+	p.asked, p.answer = end, s.Answer
+	if s.Answer == Refused || s.Alive != nil && !*s.Alive {
 		p.Engines, p.Heard = nil, time.Time{}
 		return false
 	}

@@ -12,6 +12,8 @@ type engine struct {
 	Counters counters `json:",omitzero"`
 	// Measured says that it counts what moves while a request is computed on.
 	Measured bool `json:",omitempty"`
+	// Begun says that it has computed something in its life.
+	Begun bool `json:",omitempty"`
 	// Open says that it had requests open when it was last heard.
 	Open bool `json:"-"`
 
@@ -19,7 +21,9 @@ type engine struct {
 	name   string
 	paused bool
 	last   Reading
-	window window
+	// busySince is since when it has had something to do without a break, as far as was seen.
+	busySince time.Time
+	window    window
 }
 
 // take reads what an engine says at a moment. It says whether it was started anew
@@ -32,12 +36,29 @@ func (e *engine) take(at time.Time, r Reading) (anew bool) {
 	worked := e.works()
 	e.Open, e.paused = r.open(), r.Paused != nil && *r.Paused
 	e.Measured = known(r.Progress) || known(r.Tokens)
+	e.Begun = e.Begun || told.any()
+	if !worked && e.works() {
+		e.busySince = at
+	}
 	if told.anyAbove(e.Counters) || !worked || !e.works() || e.Moved.IsZero() {
 		e.Moved = at
 	}
 	e.window.push(at, r)
 	e.Counters, e.last = told.over(e.Counters), r
 	return anew
+}
+
+// patience is for how long its requests may make no progress. What an engine says of its
+// requests may be old, and the first of its life may wait for kernels to be compiled.
+func (e *engine) patience(cfg Config) time.Duration {
+	p := cfg.Stall
+	if e.last.Lag > 0 {
+		p = max(p, e.last.Lag+cfg.Period)
+	}
+	if e.Measured && !e.Begun {
+		p = max(p, cfg.WarmUp)
+	}
+	return p
 }
 
 // works says whether it has something to do, and may.
@@ -67,6 +88,11 @@ type counters struct {
 func (r Reading) counters() counters { return counters{r.Progress, r.Finished, r.Tokens} }
 
 func (c counters) all() [3]*float64 { return [...]*float64{c.Progress, c.Finished, c.Tokens} }
+
+// any says whether any of them has counted something.
+func (c counters) any() bool {
+	return positive(c.Progress) || positive(c.Finished) || positive(c.Tokens)
+}
 
 // anyAbove says whether any of them is above what others have for it.
 func (c counters) anyAbove(others counters) bool {

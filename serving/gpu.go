@@ -65,6 +65,8 @@ func (w *Watch) side(now time.Time, gpus []string, engines, goOn int) side {
 			unknown++
 		case g.idle >= settled:
 			idle++
+		case g.working >= settled && w.shared[uuid]:
+			unknown++ // for whom, nobody knows
 		case g.working >= settled:
 			working++
 		}

@@ -27,10 +27,13 @@ type Answer uint8
 const (
 	// Answered: with metrics of a known engine.
 	Answered Answer = iota
-	// Refused: nobody listens there. It may be loading its model still.
+	// Refused: nobody listens there. It may be loading its model still; whatever a
+	// process before it had open has ended with it.
 	Refused
-	// Silent: it has not answered within the deadline.
+	// Silent: it took the connection and has not answered within the deadline.
 	Silent
+	// Unreached: no connection came about within the deadline.
+	Unreached
 	// Failed: it has answered, and not with metrics.
 	Failed
 	// Foreign: it has answered with metrics, and of no engine that is known.
@@ -64,6 +67,8 @@ type Reading struct {
 	// Engine is the engine's own label, empty where it is alone.
 	Engine string
 	Model  string
+	// Lag is how far Running and Waiting may be behind while nothing is computed.
+	Lag time.Duration
 	// Running requests are computed on, Waiting ones are in a queue.
 	Running, Waiting *float64
 	// Deferred are those of the waiting ones that could be computed on, and lack something

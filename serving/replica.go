@@ -33,6 +33,10 @@ type Look struct {
 	Why string
 	// Anew: it, or an engine of it, was started anew since the scrape before.
 	Anew bool
+	// Closed: its engines answer, and none tells of an open request.
+	Closed bool
+	// Cold: what is stuck has computed nothing in its life.
+	Cold bool
 	Pace Pace
 
 	side side
@@ -72,50 +76,87 @@ func (r *replica) engines() iter.Seq2[*endpoint, *engine] {
 	}
 }
 
-// look judges a replica. One engine that is stuck makes the replica so.
-func (w *Watch) look(now time.Time, r *replica) Look {
-	engines, goOn, rest := 0, 0, 0
-	var stuckOnes []string
-	doubted, counted, elsewhere := false, true, 0
+// census counts the engines of a replica by how they get on.
+type census struct {
+	// engines are all of them, and one for each endpoint that has none yet.
+	engines int
+	// goOn have requests that get on; fresh are those that had nothing to do until just now.
+	goOn, fresh, rest int
+	// unknown is whether it is not known of one.
+	unknown bool
+	// stuck says of what, for each; doubted counts those that answer and are not
+	// understood, elsewhere those that may wait for somebody else.
+	stuck              []string
+	doubted, elsewhere int
+	// begun says that one of these has computed something before.
+	begun bool
+}
+
+func (w *Watch) census(now time.Time, r *replica) (c census) {
 	for _, p := range r.Endpoints {
-		engines += max(1, len(p.Engines)) // one that is loaded may yet come
+		c.engines += max(1, len(p.Engines)) // one that is loaded may yet come
 	}
 	for p, e := range r.engines() {
 		switch p.phase(now, e, w.cfg) {
 		case moving:
-			goOn++
+			if now.Sub(e.busySince) >= (settled+1)*w.cfg.Poll {
+				c.goOn++
+			} else {
+				c.fresh++
+			}
 		case resting:
-			rest++
+			c.rest++
 		case stuck:
-			stuckOnes = append(stuckOnes, p.tell(e))
-			doubted = doubted || p.doubted()
-			if r.now.Role == string(Decode) && e.deferred() && p.silentFor() < w.cfg.Stall-jitter {
-				elsewhere++
+			c.stuck = append(c.stuck, p.tell(e))
+			c.begun = c.begun || e.Begun
+			switch {
+			case p.doubted():
+				c.doubted++
+			case r.now.Role == string(Decode) && e.deferred() && p.silentFor() < w.cfg.Stall-jitter:
+				c.elsewhere++
 			}
 		case phaseUnknown:
-			counted = false
+			c.unknown = true
 		}
 	}
-	l := Look{Replica: r.now, Anew: r.anew, Pace: w.pace(r)}
-	l.side = w.side(now, r.now.GPUs, engines, goOn)
+	return c
+}
+
+// look judges a replica. One engine that is stuck makes the replica so.
+func (w *Watch) look(now time.Time, r *replica) Look {
+	c := w.census(now, r)
+	l := Look{Replica: r.now, Anew: r.anew, Pace: w.pace(r), Cold: len(c.stuck) > 0 && !c.begun, Closed: r.closed()}
+	l.side = w.side(now, r.now.GPUs, c.engines, c.goOn)
 	switch {
-	case len(stuckOnes) == 0 && counted && goOn+rest > 0:
+	case len(c.stuck) == 0 && !c.unknown && c.goOn+c.fresh+c.rest > 0:
 		l.State = Well
-	case len(stuckOnes) == 0:
+	case len(c.stuck) == 0:
 	case l.side == sideWorking:
 		l.State = Well
 	case l.side == sideMixed:
-	case elsewhere == len(stuckOnes):
-		l.State, l.Why = Doubtful, why(stuckOnes, "it may wait for a prefill worker elsewhere")
-	case l.side == sideIdle && !doubted:
-		l.State, l.Why = Stalled, why(stuckOnes, w.doing(r.now.GPUs))
-	case doubted:
-		l.State, l.Why = Doubtful, why(stuckOnes, "whether its process lives is not known")
+	case c.doubted == len(c.stuck):
+		l.State, l.Why = Doubtful, why(c.stuck, "what it has done since is not known")
+	case c.doubted+c.elsewhere == len(c.stuck):
+		l.State, l.Why = Doubtful, why(c.stuck, "it may wait for a prefill worker elsewhere")
+	case l.side == sideIdle:
+		l.State, l.Why = Stalled, why(c.stuck, w.doing(r.now.GPUs))
 	default:
-		l.State, l.Why = Doubtful, why(stuckOnes, "what its GPUs do is not known")
+		l.State, l.Why = Doubtful, why(c.stuck, "what its GPUs do is not known")
 	}
 	r.outlive(l.side, 2*w.cfg.Poll)
 	return l
+}
+
+// closed says whether all of its engines answer, and none tells of a request that is open.
+func (r *replica) closed() bool {
+	n := 0
+	for p, e := range r.engines() {
+		if p.answer != Answered || e.Open {
+			return false
+		}
+		n++
+	}
+	return n > 0
 }
 
 // outlive marks the endpoints that do not answer while the GPUs work on: they are
@@ -132,8 +173,10 @@ func (r *replica) outlive(side side, grace time.Duration) {
 // tell says of what it is that an engine is stuck.
 func (p *endpoint) tell(e *engine) string {
 	what := "requests are open and none gets on"
-	if p.answer != Answered {
+	if p.answer == Silent {
 		what = "requests were open and it does not answer"
+	} else if p.answer != Answered {
+		what = "requests were open and it does not tell its metrics any more"
 	} else if !positive(e.last.Running) {
 		what = "requests wait and none runs or gets on"
 	}

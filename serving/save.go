@@ -41,7 +41,7 @@ func (p *endpoint) saved(cfg Config) *endpoint {
 		if !e.works() || p.busy {
 			continue
 		}
-		kept.Engines[name] = &engine{Measured: e.Measured}
+		kept.Engines[name] = &engine{Measured: e.Measured, Begun: e.Begun}
 		if p.stillFor(e) >= 2*cfg.Period {
 			kept.Engines[name].Moved, kept.Engines[name].Counters = e.Moved, e.Counters
 		}

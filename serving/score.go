@@ -43,7 +43,7 @@ func (w *Watch) Scores(now time.Time, fleet Fleet, sick map[string]bool) []Score
 	for _, r := range rs {
 		l := w.look(now, r)
 		s := Score{Replica: r.now, Model: r.model(), State: l.State, Latency: r.latency(), Parts: map[Part]float64{}}
-		s.Set(PartProgress, w.progress(now, r, l.side))
+		s.Set(PartProgress, w.progress(now, r, l))
 		s.Set(PartGPU, w.inOrder(now, l, sick))
 		scores = append(scores, s)
 	}
@@ -65,15 +65,19 @@ func (s *Score) Set(part Part, v *float64) {
 // progress is 1 for a replica that gets on, and falls to 0 at a stall, by the engine
 // that is worst off. It goes by counters that move while a request is computed on;
 // while its GPUs work, that they do not move is nothing yet.
-func (w *Watch) progress(now time.Time, r *replica, side side) (part *float64) {
+func (w *Watch) progress(now time.Time, r *replica, l Look) (part *float64) {
+	if l.State == Stalled {
+		return new(float64)
+	}
 	for p, e := range r.engines() {
 		one := 1.0
 		switch {
 		case p.phase(now, e, w.cfg) == resting:
 		case !e.works() || !e.Measured || p.busy || p.stale(now, w.cfg):
 			continue
-		case side != sideWorking:
-			one = max(0, 1-p.stillFor(e).Seconds()/w.cfg.Stall.Seconds())
+		case l.side != sideWorking:
+			lag := e.last.Lag
+			one = min(1, max(0, 1-(p.stillFor(e)-lag).Seconds()/(e.patience(w.cfg)-lag).Seconds()))
 		}
 		part = worst(part, &one)
 	}

@@ -70,17 +70,17 @@ func (p *endpoint) phase(now time.Time, e *engine, cfg Config) phase {
 		return resting
 	case !e.works() || p.busy:
 		return phaseUnknown
-	case still < cfg.Stall-jitter && silent == 0:
+	case still < e.patience(cfg)-jitter && silent == 0:
 		return moving
-	case still < cfg.Stall-jitter, !e.Measured && silent < cfg.Stall-jitter:
+	case still < e.patience(cfg)-jitter, !e.Measured && silent < cfg.Stall-jitter:
 		return phaseUnknown
 	}
 	return stuck
 }
 
-// doubted says whether an engine's process may be gone: nobody listens any more,
-// and nobody says that it lives.
-func (p *endpoint) doubted() bool { return p.answer == Refused && !p.alive }
+// doubted says whether an engine lives and talks, though nobody understands it: what it
+// had open it may have done by now.
+func (p *endpoint) doubted() bool { return p.answer != Answered && p.answer != Silent }
 
 // stale says whether an endpoint was asked too long ago for its answer to count.
 func (p *endpoint) stale(now time.Time, cfg Config) bool {

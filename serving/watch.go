@@ -20,7 +20,9 @@ type Watch struct {
 	cfg      Config
 	replicas map[ID]*replica
 	jobs     []Job
-	gpus     map[string]*gpu
+	// shared are the GPUs that several of them have, by UUID.
+	shared map[string]bool
+	gpus   map[string]*gpu
 }
 
 // New makes a watch that has seen nothing.
@@ -47,6 +49,28 @@ func (w *Watch) Scraped(scrapes []Scrape, jobs []Job) {
 		r.learn()
 	}
 	w.jobs = slices.Clone(jobs)
+	w.share()
+}
+
+// share finds the GPUs that several replicas or jobs have.
+func (w *Watch) share() {
+	users := map[string]int{}
+	for _, r := range w.replicas {
+		for _, uuid := range r.now.GPUs {
+			users[uuid]++
+		}
+	}
+	for _, j := range w.jobs {
+		for _, uuid := range j.GPUs {
+			users[uuid]++
+		}
+	}
+	w.shared = map[string]bool{}
+	for uuid, n := range users {
+		if n > 1 {
+			w.shared[uuid] = true
+		}
+	}
 }
 
 // Polled takes in one poll of the GPUs, by UUID. Those that did not answer are left

@@ -52,7 +52,10 @@ func TestStartedAnew(t *testing.T) {
 		{"not known what is open", func(s *Scrape) { s.Engines[0].Running, s.Engines[0].Waiting = nil, nil }, Unclear, false},
 		{"silent", func(s *Scrape) { s.Answer, s.Engines = Silent, nil }, Stalled, false},
 		{"dead", func(s *Scrape) { no := false; s.Answer, s.Engines, s.Alive = Refused, nil, &no }, Unclear, false},
-		{"nobody listens", func(s *Scrape) { s.Answer, s.Engines = Refused, nil }, Doubtful, false},
+		{"nobody listens", func(s *Scrape) { s.Answer, s.Engines = Refused, nil }, Unclear, false},
+		{"no connection", func(s *Scrape) { s.Answer, s.Engines = Unreached, nil }, Doubtful, false},
+		{"not understood", func(s *Scrape) { s.Answer, s.Engines = Failed, nil }, Doubtful, false},
+		{"of another engine", func(s *Scrape) { s.Answer, s.Engines = Foreign, nil }, Doubtful, false},
 		{"engine without a label", func(s *Scrape) { s.Engines[0].Engine = "1" }, Well, false},
 	} {
 		w := New(Config{})
@@ -115,7 +118,7 @@ func TestSavedIsStill(t *testing.T) {
 	var before string
 	for n := range 20 {
 		at := time.Duration(n) * 5 * time.Second
-		node(w, at, scrape("a", at, float64(n)))
+		node(w, at, scrape("a", at, float64(n+1)))
 		data, err := json.Marshal(w)
 		if err != nil {
 			t.Fatal(err)
