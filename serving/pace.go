@@ -34,17 +34,20 @@ const (
 	maxLevel = 16
 )
 
-// rate is what one request gets, in tokens a second, at a level of load: the binary
-// logarithm of how many run at once. The more there are, the less each one gets.
+// rate is what one request gets, in tokens a second, and all together, at a level of
+// load: the binary logarithm of how many run at once. The more there are, the less each
+// one gets, and the more all of them.
 type rate struct {
-	perRequest float64
-	level      int
+	perRequest, all float64
+	level           int
 }
 
-// habits is the usual rate at one level, and how long that was learnt.
+// habits is the usual rate at one level, of one request and of all, how long that was
+// learnt, and when last.
 type habits struct {
-	rate   float64
-	learnt time.Duration
+	rate, all float64
+	learnt    time.Duration
+	last      time.Time
 }
 
 // usual is what is usual of one replica.
@@ -69,6 +72,13 @@ func (r *replica) learn() {
 		return
 	}
 	h := u.levels[u.rate.level]
+	if h.known() || !u.slow {
+		u.put(h, took)
+	}
+}
+
+// put learns the present rate at its level.
+func (u *usual) put(h *habits, took time.Duration) {
 	if h == nil {
 		h = &habits{}
 		if u.levels == nil {
@@ -77,7 +87,37 @@ func (r *replica) learn() {
 		u.levels[u.rate.level] = h
 	}
 	h.learnt += took
-	h.rate += (u.rate.perRequest - h.rate) * took.Seconds() / min(h.learnt, habit).Seconds()
+	h.last = u.at
+	over := min(h.learnt, habit)
+	if u.slow {
+		over = habit
+	}
+	part := took.Seconds() / over.Seconds()
+	h.rate += (u.rate.perRequest - h.rate) * part
+	h.all += (u.rate.all - h.all) * part
+}
+
+func (h *habits) known() bool { return h != nil && h.learnt >= learnFor }
+
+// share is the present rate as a share of the usual one at its level. Requests that get
+// slow pile up, to a level that the replica may never have had: there it still has to do
+// about as much in all as it did at a lower one. nil is not known.
+func (u *usual) share() *float64 {
+	if h := u.levels[u.rate.level]; h.known() {
+		s := u.rate.perRequest / h.rate
+		return &s
+	}
+	most := 0.0
+	for level, h := range u.levels {
+		if level < u.rate.level && h.known() && u.at.Sub(h.last) <= habit {
+			most = max(most, h.all)
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	s := u.rate.all / most
+	return &s
 }
 
 // asked is when any endpoint of a replica was asked last.
@@ -108,13 +148,14 @@ func (r *replica) rate() (now *rate, rests bool) {
 		return nil, rests
 	}
 	running := all.requestSeconds / all.worked.Seconds()
-	now = &rate{level: min(maxLevel, int(math.Log2(max(1, running)))), perRequest: all.tokens / all.requestSeconds}
+	now = &rate{level: min(maxLevel, int(math.Log2(max(1, running)))), perRequest: all.tokens / all.requestSeconds, all: all.tokens / all.worked.Seconds()}
 	if all.tokens == 0 {
 		half := per.quantile(0.5)
 		if !positive(half) {
 			return nil, rests
 		}
 		now.perRequest = 1 / *half
+		now.all = running / *half
 	}
 	return now, rests
 }
@@ -129,15 +170,15 @@ func (w *Watch) pace(r *replica) Pace {
 		}
 		return PaceUnknown
 	}
-	own := u.levels[u.rate.level]
-	if own == nil || own.learnt < learnFor {
+	own := u.share()
+	if own == nil {
 		return PaceUnknown
 	}
 	share := w.cfg.Slow
 	if u.slow {
 		share *= nearUsual
 	}
-	u.slow = u.rate.perRequest < share*own.rate
+	u.slow = *own < share
 	if theirs := w.peerRate(r); theirs != nil {
 		u.slow = u.slow && u.rate.perRequest < share**theirs
 	}

@@ -15,6 +15,7 @@ const (
 type reading struct {
 	at                   time.Time
 	running, tokens      *float64
+	lag                  bool
 	firstToken, perToken *Histogram
 }
 
@@ -22,7 +23,7 @@ type reading struct {
 type window []reading
 
 func (w *window) push(at time.Time, r Reading) {
-	*w = append(*w, reading{at, r.Running, r.Tokens, r.FirstToken, r.PerToken})
+	*w = append(*w, reading{at, r.Running, r.Tokens, r.Lag > 0, r.FirstToken, r.PerToken})
 	for len(*w) > windowReadings || len(*w) > 1 && at.Sub((*w)[0].at) > windowLength {
 		*w = (*w)[1:]
 	}
@@ -43,10 +44,14 @@ func (w window) load() (l load) {
 		if !positive(a.running) || !positive(b.running) {
 			continue
 		}
-		took := b.at.Sub(a.at)
+		took, came := b.at.Sub(a.at), 0.0
 		if known(a.tokens) && known(b.tokens) {
-			l.tokens += *b.tokens - *a.tokens
+			came = *b.tokens - *a.tokens
 		}
+		if b.lag && came == 0 {
+			continue // they may have been done before
+		}
+		l.tokens += came
 		l.requestSeconds += (*a.running + *b.running) / 2 * took.Seconds()
 		l.worked += took
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,11 +30,10 @@ func newClient(transport http.RoundTripper) *http.Client {
 	if transport == nil {
 		transport = &http.Transport{
 			// No Proxy: an engine of this node is never behind one.
-			DialContext:         (&net.Dialer{}).DialContext,
-			TLSClientConfig:     &tls.Config{InsecureSkipVerify: true},
-			MaxIdleConnsPerHost: 1,
-			IdleConnTimeout:     time.Minute,
-			DisableCompression:  true, // on the same machine it costs both sides, and is hard to bound
+			DialContext:        (&net.Dialer{}).DialContext,
+			TLSClientConfig:    &tls.Config{InsecureSkipVerify: true},
+			DisableKeepAlives:  true, // whether one can still be reached shows in a connection of its own
+			DisableCompression: true, // on the same machine it costs both sides, and is hard to bound
 		}
 	}
 	return &http.Client{Transport: transport, CheckRedirect: sameHost}
@@ -53,10 +54,14 @@ func (s *Scraper) ask(ctx context.Context, target Target) serving.Scrape {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Deadline)
 	defer cancel()
 	scrape := serving.Scrape{Replica: target.Replica, Endpoint: target.URL, At: time.Now()}
-	answer, err := s.get(ctx, target)
+	var reached atomic.Bool // a frozen engine is, too: the kernel takes the connection for it
+	trace := httptrace.ClientTrace{ConnectDone: func(_, _ string, err error) { reached.Store(reached.Load() || err == nil) }}
+	answer, err := s.get(httptrace.WithClientTrace(ctx, &trace), target)
 	scrape.Took = time.Since(scrape.At)
 	scrape.Dialect, scrape.Started, scrape.Engines = answer.dialect, answer.started, answer.engines
-	scrape.Answer, scrape.Why = judge(answer, err)
+	if scrape.Answer, scrape.Why = judge(answer, err); scrape.Answer == serving.Silent && !reached.Load() {
+		scrape.Answer = serving.Unreached
+	}
 	scrape.Alive = target.alive(s.options.Proc)
 	return scrape
 }
@@ -74,6 +79,9 @@ func (s *Scraper) get(ctx context.Context, target Target) (said, error) {
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return said{}, fmt.Errorf("it answers %s", response.Status)
+	}
+	if coded := response.Header.Get("Content-Encoding"); coded != "" && coded != "identity" {
+		return said{}, fmt.Errorf("it answers in %.40q, which it was not asked for", coded)
 	}
 	answer, err := s.options.Dialects.read(response.Body, target.Dialect)
 	if err != nil {

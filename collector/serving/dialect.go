@@ -8,9 +8,13 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
+
+// lagLimit is the longest that what an engine tells may be behind.
+const lagLimit = 10 * time.Minute
 
 // DefaultPath is where an endpoint's metrics are, unless its dialect says otherwise.
 const DefaultPath = "/metrics"
@@ -18,22 +22,23 @@ const DefaultPath = "/metrics"
 // Dialect says by which metrics a kind of engine tells what. dialects.yaml has the
 // meaning of each field and how an expression is written.
 type Dialect struct {
-	Name       string   `yaml:"name"`
-	Known      []string `yaml:"known"`
-	Path       string   `yaml:"path"`
-	OpenAI     bool     `yaml:"openai"`
-	Engine     string   `yaml:"engine"`
-	Model      string   `yaml:"model"`
-	Repeats    []string `yaml:"repeats"`
-	Running    []string `yaml:"running"`
-	Waiting    []string `yaml:"waiting"`
-	Deferred   []string `yaml:"deferred"`
-	Progress   []string `yaml:"progress"`
-	Tokens     []string `yaml:"tokens"`
-	Finished   []string `yaml:"finished"`
-	Paused     string   `yaml:"paused"`
-	FirstToken []string `yaml:"firstToken"`
-	PerToken   []string `yaml:"perToken"`
+	Name       string        `yaml:"name"`
+	Known      []string      `yaml:"known"`
+	Path       string        `yaml:"path"`
+	OpenAI     bool          `yaml:"openai"`
+	Engine     string        `yaml:"engine"`
+	Model      string        `yaml:"model"`
+	Repeats    []string      `yaml:"repeats"`
+	Running    []string      `yaml:"running"`
+	Waiting    []string      `yaml:"waiting"`
+	Deferred   []string      `yaml:"deferred"`
+	Lag        time.Duration `yaml:"lag"`
+	Progress   []string      `yaml:"progress"`
+	Tokens     []string      `yaml:"tokens"`
+	Finished   []string      `yaml:"finished"`
+	Paused     string        `yaml:"paused"`
+	FirstToken []string      `yaml:"firstToken"`
+	PerToken   []string      `yaml:"perToken"`
 }
 
 // dialect is one that was read.
@@ -140,6 +145,8 @@ func (d Dialect) read() (*dialect, error) {
 		return nil, fmt.Errorf("known: is empty; nothing would tell the engine %q", d.Name)
 	case d.Path != "" && !strings.HasPrefix(d.Path, "/"):
 		return nil, fmt.Errorf("path: %q does not begin with /", d.Path)
+	case d.Lag < 0 || d.Lag > lagLimit:
+		return nil, fmt.Errorf("lag: %v is not from 0 to %v", d.Lag, lagLimit)
 	}
 	for _, whole := range []struct {
 		field string

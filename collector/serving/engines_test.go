@@ -75,3 +75,28 @@ func TestEngines(t *testing.T) {
 		})
 	}
 }
+
+// SGLang tells what runs with its steps of decoding, and else every 30 s: for so long a
+// request that is over seems to run.
+func TestSGLangLags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := sim.New(sim.Options{Kind: "sglang", TokenRate: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		go request(ctx, e)
+		time.Sleep(time.Second)
+		scrape(t, e)
+		stop()
+		for _, c := range []struct {
+			wait    time.Duration
+			running float64
+		}{{time.Second, 1}, {28 * time.Second, 1}, {2 * time.Second, 0}} {
+			time.Sleep(c.wait)
+			if one := scrape(t, e).engines[0]; one.Running == nil || *one.Running != c.running || one.Lag != 30*time.Second {
+				t.Errorf("after %v more: %+v, want %v running", c.wait, one, c.running)
+			}
+		}
+	})
+}

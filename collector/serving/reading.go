@@ -92,6 +92,7 @@ func (d *dialect) readings(e *exposition) []serving.Reading {
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		all = append(all, serving.Reading{
 			Engine: name, Model: models[name],
+			Lag:     d.Lag,
 			Running: running[name].known(), Waiting: waiting[name].known(), Deferred: deferred[name].known(),
 			Progress: progress[name].known(), Tokens: tokens[name].known(), Finished: finished[name].known(),
 			Paused: paused[name], FirstToken: firstToken[name], PerToken: perToken[name],

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -26,7 +27,13 @@ type node struct {
 	lists   []string
 }
 
+// nowhere is a host to which there is no connection.
+const nowhere = "nowhere"
+
 func (n *node) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Host != nowhere {
+		httptrace.ContextClientTrace(request.Context()).ConnectDone("tcp", request.URL.Host, nil)
+	}
 	text, err := n.answers[request.URL.Host](request.Context())
 	if err != nil {
 		return nil, err
@@ -110,11 +117,12 @@ func TestRun(t *testing.T) {
 			[]string{"5s: a@0s(2) b=1@0s(0)", "6s: a@0s(2) b=2@5s(0)", "10s: a@5s(2) b=2@5s(0)", "11s: a@5s(2) b=3@10s(0)"}},
 		{"a slow one is told when it has answered", func(n *node) { n.add("a", after(3*time.Second)); n.add("b", counting()) },
 			[]string{"3s: a=1@0s(0) b=1@0s(0)", "6s: a=1@0s(0) b=2@5s(0)", "8s: a=1@5s(0) b=2@5s(0)", "11s: a=1@5s(0) b=3@10s(0)"}},
+		{"one that cannot be reached", func(n *node) { n.add(nowhere, after(frozen)) }, []string{"5s: nowhere@0s(3)", "6s: nowhere@0s(3)", "10s: nowhere@5s(3)", "11s: nowhere@5s(3)"}},
 		{"refused and failed", func(n *node) { n.add("a", failing(syscall.ECONNREFUSED)); n.add("b", failing(errors.New("odd"))) },
-			[]string{"0s: a@0s(1) b@0s(3)", "5s: a@5s(1) b@5s(3)", "10s: a@10s(1) b@10s(3)"}},
+			[]string{"0s: a@0s(1) b@0s(4)", "5s: a@5s(1) b@5s(4)", "10s: a@10s(1) b@10s(4)"}},
 		{"no engine", func(n *node) {
 			n.add("a", func(context.Context) (string, error) { return "node_load1 1\n", nil })
-		}, []string{"0s: a@0s(4)", "5s: a@5s(4)", "10s: a@10s(4)"}},
+		}, []string{"0s: a@0s(5)", "5s: a@5s(5)", "10s: a@10s(5)"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -61,10 +61,11 @@ type life struct {
 // rank is one of the data-parallel engines.
 type rank struct {
 	running, waiting           int
-	prompt, generated          int       // tokens, counted as they come
-	steps                      int       // passes through the model
-	finished                   int       // requests
-	donePrompt, doneTokens     int       // tokens of finished requests
+	prompt, generated          int // tokens, counted as they come
+	steps                      int // passes through the model
+	finished                   int // requests
+	donePrompt, doneTokens     int // tokens of finished requests
+	shown                      shown
 	firstToken, between, whole histogram // whole is a finished request's mean for each token
 }
 

@@ -1,6 +1,9 @@
 package serving
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Kinds are the engines whose metrics can be spoken.
 func Kinds() []string {
@@ -64,10 +67,29 @@ func tellVLLM(x *exposition, r says, labels string) {
 	x.histogram("vllm:time_per_output_token_seconds", labels, r.between)
 }
 
+// shown is what SGLang's scheduler has told of its requests last.
+type shown struct {
+	running, waiting, steps int
+	at                      time.Time
+}
+
+// idleShow is how often the scheduler tells of its requests while nothing is computed.
+const idleShow = 30 * time.Second
+
+// show brings what is told up to date: with the steps of decoding, and while there are
+// none from time to time.
+func (r *rank) show(now time.Time) shown {
+	if s := &r.shown; r.steps != s.steps || now.Sub(s.at) >= idleShow {
+		*s = shown{r.running, r.waiting, r.steps, now}
+	}
+	return r.shown
+}
+
 func tellSGLang(x *exposition, r says, model string) {
 	labels := join(model, `tp_rank="0"`)
-	x.sample("sglang:num_running_reqs", "gauge", labels, float64(r.running))
-	x.sample("sglang:num_queue_reqs", "gauge", labels, float64(r.waiting))
+	now := r.show(time.Now())
+	x.sample("sglang:num_running_reqs", "gauge", labels, float64(now.running))
+	x.sample("sglang:num_queue_reqs", "gauge", labels, float64(now.waiting))
 	x.sample("sglang:prompt_tokens_total", "counter", labels, float64(r.donePrompt))
 	x.sample("sglang:generation_tokens_total", "counter", labels, float64(r.doneTokens))
 	x.sample("sglang:num_requests_total", "counter", labels, float64(r.finished))
