@@ -219,6 +219,8 @@ func (j *Judge) Step(now time.Time, o Observation) []Verdict {
 		j.manager(now, f)
 	case IMEX:
 		j.imexSeen(now, f)
+	case Probed:
+		j.watch.Probed(f.Probe)
 	case Served:
 		j.hearServed(f)
 		j.serving(now)

@@ -17,6 +17,11 @@ type Served struct {
 
 func (Served) isFact() {}
 
+// Probed is how a canary's request to a replica has ended.
+type Probed struct{ Probe serving.Probe }
+
+func (Probed) isFact() {}
+
 // hearServed takes in what serving engines say.
 func (j *Judge) hearServed(s Served) {
 	j.served = true

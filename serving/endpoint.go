@@ -87,3 +87,18 @@ func (p *endpoint) silentFor() time.Duration {
 // stillFor is for how long an engine is known not to have got on: to the last time
 // that it was asked, answer or none.
 func (p *endpoint) stillFor(e *engine) time.Duration { return p.asked.Sub(e.Moved) }
+
+// patience is for how long an engine's requests may make no progress. What it says of them
+// may be old, unless it was at work when it fell silent; and the first of its life may wait
+// for kernels to be compiled.
+func (p *endpoint) patience(e *engine, cfg Config) time.Duration {
+	atWork := p.answer == Silent && !e.Moved.Before(p.Heard)
+	t := cfg.Stall
+	if e.last.Lag > 0 && !atWork {
+		t = max(t, e.last.Lag+cfg.Period)
+	}
+	if e.Measured && !e.Begun {
+		t = max(t, cfg.WarmUp)
+	}
+	return t
+}

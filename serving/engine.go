@@ -48,19 +48,6 @@ func (e *engine) take(at time.Time, r Reading) (anew bool) {
 	return anew
 }
 
-// patience is for how long its requests may make no progress. What an engine says of its
-// requests may be old, and the first of its life may wait for kernels to be compiled.
-func (e *engine) patience(cfg Config) time.Duration {
-	p := cfg.Stall
-	if e.last.Lag > 0 {
-		p = max(p, e.last.Lag+cfg.Period)
-	}
-	if e.Measured && !e.Begun {
-		p = max(p, cfg.WarmUp)
-	}
-	return p
-}
-
 // works says whether it has something to do, and may.
 func (e *engine) works() bool { return e.Open && !e.paused }
 

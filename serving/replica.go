@@ -23,6 +23,8 @@ type replica struct {
 	now   Replica
 	anew  bool
 	usual usual
+	// answered is when a canary had its last whole answer.
+	answered time.Time
 }
 
 // Look is what is held of one replica at a moment.
@@ -46,7 +48,7 @@ type Look struct {
 func (r *replica) take(now Replica, scrapes []Scrape) {
 	r.anew = r.Endpoints != nil && r.Life != now.Life
 	if r.anew {
-		r.Endpoints = nil
+		r.Endpoints, r.answered = nil, time.Time{}
 	}
 	r.Life, r.now = now.Life, now
 	before := r.Endpoints
@@ -84,10 +86,12 @@ type census struct {
 	goOn, fresh, rest int
 	// unknown is whether it is not known of one.
 	unknown bool
-	// stuck says of what, for each; doubted counts those that answer and are not
+	// stuck says of what, for each; doubted counts those of them that answer and are not
 	// understood, elsewhere those that may wait for somebody else.
 	stuck              []string
 	doubted, elsewhere int
+	// mute are those of them that do not tell their metrics.
+	mute int
 	// begun says that one of these has computed something before.
 	begun bool
 }
@@ -109,6 +113,9 @@ func (w *Watch) census(now time.Time, r *replica) (c census) {
 		case stuck:
 			c.stuck = append(c.stuck, p.tell(e))
 			c.begun = c.begun || e.Begun
+			if p.answer != Answered {
+				c.mute++
+			}
 			switch {
 			case p.doubted():
 				c.doubted++
@@ -131,6 +138,8 @@ func (w *Watch) look(now time.Time, r *replica) Look {
 	case len(c.stuck) == 0 && !c.unknown && c.goOn+c.fresh+c.rest > 0:
 		l.State = Well
 	case len(c.stuck) == 0:
+	case c.mute == len(c.stuck) && now.Sub(r.answered) < w.cfg.Stall:
+		l.State = Well // it is only its metrics that do not answer
 	case l.side == sideWorking:
 		l.State = Well
 	case l.side == sideMixed:

@@ -77,7 +77,7 @@ func (w *Watch) progress(now time.Time, r *replica, l Look) (part *float64) {
 			continue
 		case l.side != sideWorking:
 			lag := e.last.Lag
-			one = min(1, max(0, 1-(p.stillFor(e)-lag).Seconds()/(e.patience(w.cfg)-lag).Seconds()))
+			one = min(1, max(0, 1-(p.stillFor(e)-lag).Seconds()/(p.patience(e, w.cfg)-lag).Seconds()))
 		}
 		part = worst(part, &one)
 	}

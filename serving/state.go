@@ -70,9 +70,9 @@ func (p *endpoint) phase(now time.Time, e *engine, cfg Config) phase {
 		return resting
 	case !e.works() || p.busy:
 		return phaseUnknown
-	case still < e.patience(cfg)-jitter && silent == 0:
+	case still < p.patience(e, cfg)-jitter && silent == 0:
 		return moving
-	case still < e.patience(cfg)-jitter, !e.Measured && silent < cfg.Stall-jitter:
+	case still < p.patience(e, cfg)-jitter, !e.Measured && silent < cfg.Stall-jitter:
 		return phaseUnknown
 	}
 	return stuck

@@ -73,6 +73,13 @@ func (w *Watch) share() {
 	}
 }
 
+// Probed takes in how a canary's request has ended: a whole answer is no frozen engine's.
+func (w *Watch) Probed(p Probe) {
+	if r := w.replicas[p.Replica.ID()]; r != nil && r.Life == p.Replica.Life && p.Outcome == Passed {
+		r.answered = p.At.Add(p.Took)
+	}
+}
+
 // Polled takes in one poll of the GPUs, by UUID. Those that did not answer are left
 // out; one that has not for too long is forgotten.
 func (w *Watch) Polled(now time.Time, gpus map[string]Activity) {

@@ -165,3 +165,39 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Metrics that hang are no frozen engine's while a canary gets whole answers.
+func TestCanaryAnswersForIt(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outcome Outcome
+		life    string
+		at      time.Duration
+		want    State
+	}{
+		{"whole", Passed, "1", 20 * time.Second, Well},
+		{"cut", Cut, "1", 20 * time.Second, Stalled},
+		{"of another life", Passed, "2", 20 * time.Second, Stalled},
+		{"too long ago", Passed, "1", 5 * time.Second, Stalled},
+	} {
+		w := New(Config{})
+		node(w, 0, scrape("a", 0, 7))
+		for at := 5 * time.Second; at <= 20*time.Second; at += 5 * time.Second {
+			s := scrape("a", at, 7)
+			s.Answer, s.Engines = Silent, nil
+			node(w, at, s)
+		}
+		w.Probed(Probe{Replica: Replica{Name: "a", Life: c.life}, At: start.Add(c.at), Outcome: c.outcome})
+		if l := w.Looks(start.Add(22 * time.Second))[0]; l.State != c.want {
+			t.Errorf("%s: %v, want %v", c.name, l.State, c.want)
+		}
+	}
+	w := New(Config{})
+	for at := time.Duration(0); at <= 20*time.Second; at += 5 * time.Second {
+		node(w, at, scrape("a", at, 7))
+	}
+	w.Probed(Probe{Replica: Replica{Name: "a", Life: "1"}, At: start.Add(20 * time.Second)})
+	if l := w.Looks(start.Add(22 * time.Second))[0]; l.State != Stalled {
+		t.Errorf("its metrics tell of a request that does not get on: %v, want it stalled", l.State)
+	}
+}

@@ -110,7 +110,7 @@ func options(cfg config.Config, log *slog.Logger, metrics *agent.Metrics, a func
 			SwitchActs:   cfg.Contain.RackSwitch == config.RackCordon,
 			RestartStale: cfg.Serving.RestartStalePeers,
 			Rollout:      fault.Rollout{Settle: time.Duration(cfg.Serving.Disaggregated.Rollout.Settle), Limit: time.Duration(cfg.Serving.Disaggregated.Rollout.Limit)},
-			Serving:      judged.Config{Stall: time.Duration(cfg.Serving.Stall), Period: time.Duration(cfg.Serving.Period), Poll: time.Duration(cfg.NVML.Period)}},
+			Serving:      judged.Config{Stall: time.Duration(cfg.Serving.Stall), WarmUp: time.Duration(cfg.Serving.WarmUp), Period: time.Duration(cfg.Serving.Period), Poll: time.Duration(cfg.NVML.Period)}},
 		Kernel:    kernelLog(cfg, log),
 		StatePath: cfg.State.Path,
 		Grace:     time.Duration(cfg.NVML.Grace),

@@ -64,6 +64,7 @@ func (a *Agent) askReplicas(ctx context.Context) {
 // probes takes in how a canary's request has ended.
 func (c *core) probes(now time.Time, p serving.Probe) {
 	c.metrics.canary.WithLabelValues(p.Outcome.String()).Inc()
+	c.step(now, fault.Probed{Probe: p})
 	if c.trials.Probe(now, p) {
 		log := c.log.Info
 		if p.Outcome != serving.Passed {

@@ -18,6 +18,8 @@ type Serving struct {
 	Deadline Duration `yaml:"deadline"`
 	// Stall is how long requests may be open without progress.
 	Stall Duration `yaml:"stall"`
+	// WarmUp is the same of the first request in an engine's life.
+	WarmUp Duration `yaml:"warmUp"`
 	// DrainCeiling is how long a pod that is moved may still compute on its requests.
 	DrainCeiling Duration `yaml:"drainCeiling"`
 	// Ports are names of container ports at which engines tell metrics.
@@ -91,7 +93,7 @@ type Canary struct {
 
 func defaultServing() Serving {
 	asks := canary.Default()
-	return Serving{Period: Duration(5 * time.Second), Deadline: Duration(5 * time.Second), Stall: Duration(15 * time.Second),
+	return Serving{Period: Duration(5 * time.Second), Deadline: Duration(5 * time.Second), Stall: Duration(15 * time.Second), WarmUp: Duration(5 * time.Minute),
 		DrainCeiling: Duration(30 * time.Second), Ports: []string{"metrics", "http-metrics"}, Engines: []Engine{},
 		Canary:    Canary{Period: Duration(asks.Period), PerMinute: asks.PerMinute, Frozen: Duration(asks.Limits.Frozen), FirstToken: Duration(asks.Limits.FirstToken), Rate: asks.Limits.Rate},
 		Probation: LivesGated, ProbationLimit: Duration(10 * time.Minute), Disaggregated: defaultDisaggregated()}
@@ -111,6 +113,7 @@ func (s Serving) check() []finding {
 	found := []finding{
 		under("period", s.Period, time.Second), under("deadline", s.Deadline, 100*time.Millisecond), under("stall", s.Stall, minStall),
 		{"serving.stall", s.Stall < 2*s.Period, fmt.Sprintf("%s is less than two of serving.period", time.Duration(s.Stall))},
+		{"serving.warmUp", s.WarmUp < s.Stall, fmt.Sprintf("%s is less than serving.stall", time.Duration(s.WarmUp))},
 		{"serving.dialects", relativePath(s.Dialects), fmt.Sprintf("%q is not an absolute path", s.Dialects)},
 		{"serving.prometheus", s.Prometheus != "" && !isURL(s.Prometheus), fmt.Sprintf("%q is not a URL of http or https", s.Prometheus)},
 		under("canary.period", s.Canary.Period, minCanary), under("canary.frozen", s.Canary.Frozen, time.Second),
