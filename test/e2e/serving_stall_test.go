@@ -16,6 +16,9 @@ import (
 // that make one, and the period of the looks.
 const found = 20 * time.Second
 
+// lagging is the same of SGLang, whose counts may be 30 s old.
+const lagging = 40 * time.Second
+
 // TestStalledEnginesAreRestarted, and nothing else is: at the defaults, with a replica on
 // each GPU of the node. Three of them stall, each in its own way, the others only look so.
 func TestStalledEnginesAreRestarted(t *testing.T) {
@@ -59,8 +62,12 @@ func TestStalledEnginesAreRestarted(t *testing.T) {
 		i := awaitStall(t, h.Daemon, h.full(e.pod.Name), fault.StalledEngine)
 		took := i.Verdict.Opened.Sub(began)
 		t.Logf("%s is found after %s: %s", e.pod.Name, took.Round(time.Millisecond), i.Verdict.Reason)
-		if took > found {
-			t.Errorf("%s is found after %s, want within %s", e.pod.Name, took, found)
+		limit := found
+		if e == dead {
+			limit = lagging
+		}
+		if took > limit {
+			t.Errorf("%s is found after %s, want within %s", e.pod.Name, took, limit)
 		}
 	}
 	for _, e := range stalls {
