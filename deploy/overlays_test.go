@@ -2,12 +2,14 @@ package deploy
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,15 +21,39 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
+// tools gives the paths of programs of tools/external, each built by the first that asks.
+var tools = map[string]func() (string, error){"kustomize": tool("kustomize"), "render": tool("render")}
+
+func tool(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		cmd := exec.Command("go", "-C", "../tools/external", "tool", "-n", name)
+		cmd.Stderr = os.Stderr
+		path, err := cmd.Output()
+		return strings.TrimSpace(string(path)), err
+	})
+}
+
+// external runs one of these programs, and gives what it says, or why it failed.
+func external(t *testing.T, name string, args ...string) (output []byte, complaint string) {
+	t.Helper()
+	tool, err := tools[name]()
+	must(t, err)
+	var stderr strings.Builder
+	cmd := exec.Command(tool, args...)
+	cmd.Stderr = &stderr
+	if output, err = cmd.Output(); err != nil {
+		return nil, fmt.Sprintf("%s: %v: %s", name, err, stderr.String())
+	}
+	return output, ""
+}
+
 // render is an overlay as kubectl makes it, whose kustomize this is.
 func render(t *testing.T, overlay string) []byte {
 	t.Helper()
-	tool, err := exec.Command("go", "-C", "../tools/external", "tool", "-n", "kustomize").Output()
-	must(t, err)
-	cmd := exec.Command(strings.TrimSpace(string(tool)), "build", "--load-restrictor", "LoadRestrictionsNone", filepath.Join("overlays", overlay))
-	cmd.Stderr = os.Stderr
-	text, err := cmd.Output()
-	must(t, err)
+	text, complaint := external(t, "kustomize", "build", "--load-restrictor", "LoadRestrictionsNone", filepath.Join("overlays", overlay))
+	if complaint != "" {
+		t.Fatal(complaint)
+	}
 	return text
 }
 

@@ -25,12 +25,18 @@ func daemonSet(t *testing.T, patch string) (set appsv1.DaemonSet) {
 	must(t, err)
 	plain, err = yaml.YAMLToJSON(plain)
 	must(t, err)
+	var out appsv1.DaemonSet
+	must(t, yaml.UnmarshalStrict(patched(t, plain, patch), &out))
+	return out
+}
+
+// patched is a DaemonSet in JSON, with a patch as kubectl patch applies it.
+func patched(t *testing.T, set []byte, patch string) []byte {
+	t.Helper()
 	change, err := yaml.YAMLToJSON(read(t, patch))
 	must(t, err)
-	patched, err := strategicpatch.StrategicMergePatch(plain, change, appsv1.DaemonSet{})
+	out, err := strategicpatch.StrategicMergePatch(set, change, appsv1.DaemonSet{})
 	must(t, err)
-	var out appsv1.DaemonSet
-	must(t, yaml.UnmarshalStrict(patched, &out))
 	return out
 }
 

@@ -41,6 +41,7 @@ func daemonUses(documents []document) map[daemonUse]string {
 	uses := map[daemonUse]string{}
 	for _, d := range documents {
 		for _, line := range d.code {
+			line = strings.ReplaceAll(line, "helm install gpuhealthd", "") // a release's name
 			for _, found := range daemonCall.FindAllStringSubmatch(line, -1) {
 				command := strings.TrimSpace(found[1])
 				where := fmt.Sprintf("%s: %q", d.path, line)
