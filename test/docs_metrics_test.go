@@ -17,15 +17,20 @@ import (
 
 var (
 	metricName = regexp.MustCompile(`\bgpuhealthd_[a-z_]+`)
-	// fullName stands in a prometheus.Desc's text.
-	fullName = regexp.MustCompile(`fqName: "([a-z_]+)"`)
-	alert    = regexp.MustCompile(`(?m)^  - alert: (\w+)$`)
+	// described is what a prometheus.Desc's text has: the name, and the labels.
+	described = regexp.MustCompile(`fqName: "([a-z_]+)".* variableLabels: \{(.*)\}\}$`)
+	alert     = regexp.MustCompile(`(?m)^  - alert: (\w+)$`)
 	// series is what a histogram's names end in.
 	series = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// names is a Registerer that keeps the names of all metrics.
-type names map[string]bool
+// names is a Registerer that keeps the names of all metrics, and the labels of each.
+type names map[string][]string
+
+func (n names) has(name string) bool {
+	_, has := n[name]
+	return has
+}
 
 func (n names) Register(c prometheus.Collector) error {
 	descs := make(chan *prometheus.Desc)
@@ -34,7 +39,8 @@ func (n names) Register(c prometheus.Collector) error {
 		close(descs)
 	}()
 	for d := range descs {
-		n[fullName.FindStringSubmatch(d.String())[1]] = true
+		found := described.FindStringSubmatch(d.String())
+		n[found[1]] = strings.Split(found[2], ",")
 	}
 	return nil
 }
@@ -50,7 +56,7 @@ func (n names) Unregister(prometheus.Collector) bool { return false }
 // metrics are the names of all that the daemon exports under its prefix.
 func metrics(t *testing.T) names {
 	t.Helper()
-	found := names{"gpuhealthd_build_info": true} // made in cmd/gpuhealthd
+	found := names{"gpuhealthd_build_info": {"version", "revision", "goversion"}} // made in cmd/gpuhealthd
 	dir := t.TempDir()
 	boot := filepath.Join(dir, "boot_id")
 	if err := os.WriteFile(boot, []byte("documents"), 0o600); err != nil {
@@ -74,15 +80,15 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, name := range metricName.FindAllString(strings.Join(d.code, "\n"), -1) {
 			if d.path == filepath.Join("docs", "metrics.md") {
-				documented[name] = true
+				documented[name] = nil
 			}
-			if !exported[name] && !exported[series.ReplaceAllString(name, "")] {
+			if !exported.has(name) && !exported.has(series.ReplaceAllString(name, "")) {
 				t.Errorf("%s names %s, which is not exported", d.path, name)
 			}
 		}
 	}
 	for name := range exported {
-		if !documented[name] {
+		if !documented.has(name) {
 			t.Errorf("docs/metrics.md does not name %s", name)
 		}
 	}
@@ -95,7 +101,7 @@ func TestAlertsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range metricName.FindAllString(string(rules), -1) {
-		if name = series.ReplaceAllString(name, ""); !exported[name] {
+		if name = series.ReplaceAllString(name, ""); !exported.has(name) {
 			t.Errorf("deploy/alerts.yaml names %s, which is not exported", name)
 		}
 	}

@@ -28,6 +28,8 @@ var shared = map[string]string{
 	"/usr/share/gpuhealthd/slurm/healthcheck.sh":             "-rwxr-xr-x",
 	"/usr/share/doc/gpuhealthd/docs/faults.md":               "-rw-r--r--",
 	"/usr/share/doc/gpuhealthd/deploy/driver-root.yaml":      "-rw-r--r--",
+	"/usr/share/doc/gpuhealthd/deploy/chart/values.yaml":     "-rw-r--r--",
+	"/usr/share/doc/gpuhealthd/deploy/dashboard.json":        "-rw-r--r--",
 	"/usr/share/man/man8/gpuhealthd-check.8.gz":              "-rw-r--r--",
 	"/usr/share/bash-completion/completions/gpuhealthd":      "-rw-r--r--",
 	"/usr/share/fish/vendor_completions.d/gpuhealthd.fish":   "-rw-r--r--",
