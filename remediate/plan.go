@@ -224,7 +224,7 @@ func (p *Plan) Verdict(now time.Time, v fault.Verdict) {
 			return
 		}
 		p.opened(now, v)
-		if !v.Hardware && !restarts(v) {
+		if !v.Hardware && !restarts(v) && !waitsToRestart(v) {
 			return
 		}
 		i = &Incident{State: Suspect}
