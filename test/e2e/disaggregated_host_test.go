@@ -32,6 +32,8 @@ type ensemble struct {
 	prefill *simEngine
 	pod     *corev1.Pod // that of the prefill worker
 	engines sync.Map    // those of the decode workers, by their pods
+	flags   []string    // of theirs
+	lost    time.Time   // when the prefill worker was killed last, as its pod says it
 }
 
 // decoder is one decode worker of a host, and its owner, who makes another pod when it
@@ -109,6 +111,7 @@ func (g *ensemble) kill() {
 	c := &g.pod.Status.ContainerStatuses[0]
 	c.RestartCount++
 	c.ContainerID += "-anew"
+	g.lost = time.Now()
 	g.pod = g.status(g.pod)
 }
 
@@ -132,7 +135,7 @@ func readiness(ready bool) []corev1.PodCondition {
 func (d *decoder) serves(name string) {
 	d.t.Helper()
 	d.name = name
-	d.engine = d.servingHost.engine("", "", []int{0}, "-prefill", d.group.prefill.URL)
+	d.engine = d.servingHost.engine("", "", []int{0}, append([]string{"-prefill", d.group.prefill.URL}, d.group.flags...)...)
 	d.group.run(name, d.host.name, "decode", d.engine.Address)
 	d.group.engines.Store(name, d.engine)
 	d.engine.AwaitUp()
