@@ -66,7 +66,7 @@ func TestForeignGuess(t *testing.T) {
 	b.pod("named", map[string]string{AnnotationPort: port})
 	b.kubelet.Give(b.name, "named", resource, "GPU-1")
 	b.start()
-	b.await("named of [GPU-1], decode: 4  with 0", "job guessed of [GPU-0]")
+	b.await("named of [GPU-1], decode: 5  with 0", "job guessed of [GPU-0]")
 }
 
 // Until the kubelet has said who was given what, nothing is told: who serves would seem
