@@ -56,7 +56,7 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 		return err
 	}
 	o := endpoints.Options{
-		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes,
+		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes, Services: cfg.Repair.Services,
 		Ports: c.Ports, Roles: c.Disaggregated.RoleLabels, Groups: c.Disaggregated.GroupLabels,
 		RoleWords:  map[serving.Role][]string{serving.Prefill: c.Disaggregated.Prefill, serving.Decode: c.Disaggregated.Decode},
 		Prometheus: prometheus.Server{URL: c.Prometheus},

@@ -4,7 +4,9 @@
 //
 // A pod that was given GPUs and has an endpoint is a replica; one that has none, or
 // at whose endpoint no engine is found, is a job. A pod without GPUs is neither,
-// whatever it answers: a router speaks for engines elsewhere.
+// whatever it answers: a router speaks for engines elsewhere. Where there are no pods,
+// processes that hold GPUs beside the engines of the site's list are jobs, put together
+// as Slurm, systemd or their ancestors do.
 //
 // It also knows where a canary asks each replica, how each comes to its trial by what
 // its pod says, and has the pods say how they stand.

@@ -10,22 +10,57 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
-// lookEvery is the time between two looks at all processes, each of which costs some
-// milliseconds. One that has found nobody counts for nothing: the driver's child may
-// not have told the GPUs yet.
-const lookEvery = 15 * time.Second
+const (
+	// lookEvery is the time between two looks at all processes where an engine is known by
+	// its process: each costs some 40 ms of a core per thousand processes. One that has
+	// found nobody counts for nothing: the driver's child may not have told the GPUs yet.
+	lookEvery = 15 * time.Second
+	// lookSeldom is the same for jobs alone, which are wedged after minutes.
+	lookSeldom = time.Minute
+)
 
-// local are the engines that the site names.
+// local are the engines that the site names, and the processes among which they are.
 type local struct {
 	engines   []Engine
 	canary    bool
 	processes func() holders.Found
+	work      func(pid int) (string, error)
+	services  []string
 	looked    time.Time
 	found     holders.Found
+	jobs      []serving.Job
 }
 
 func newLocal(o Options) *local {
-	return &local{engines: o.Engines, canary: o.Canary, processes: o.Processes}
+	return &local{engines: o.Engines, canary: o.Canary, processes: o.Processes, services: o.Services,
+		work: func(pid int) (string, error) { return holders.Work(o.Proc, pid) }}
+}
+
+// look looks at all processes, if it is time.
+func (l *local) look(now time.Time) {
+	if l.processes == nil || now.Sub(l.looked) < l.every() {
+		return
+	}
+	l.looked, l.found = now, l.processes()
+	if len(l.found.Processes) > 0 || l.found.Unknown == "" {
+		l.jobs = l.others()
+	}
+}
+
+// every is the time from the last look to the next.
+func (l *local) every() time.Duration {
+	switch {
+	case !l.byProcess():
+		return lookSeldom
+	case len(l.found.Processes) == 0:
+		return 1
+	}
+	return lookEvery
+}
+
+// byProcess says whether any engine is known by its process.
+func (l *local) byProcess() bool {
+	return slices.ContainsFunc(l.engines, func(e Engine) bool { return e.Process != "" })
 }
 
 // site is an engine that the site names, as it is found.
@@ -37,11 +72,11 @@ type site struct {
 }
 
 // replicas are the engines; one whose process is nowhere is none.
-func (l *local) replicas(now time.Time) (all []site) {
+func (l *local) replicas() (all []site) {
 	for _, e := range l.engines {
 		found := site{replica: serving.Replica{Name: e.Name, GPUs: slices.Sorted(slices.Values(e.GPUs))}, wish: l.wish(e)}
 		if r := &found.replica; e.Process != "" {
-			if r.GPUs, r.Life, found.pid = l.holding(e.Process, now); found.pid == 0 {
+			if r.GPUs, r.Life, found.pid = l.holding(e.Process); found.pid == 0 {
 				continue
 			}
 		}
@@ -65,11 +100,7 @@ func (l *local) wish(e Engine) wish {
 
 // holding finds the GPUs that processes of a name have open, what tells one start of
 // them from the next, and the first of them; 0 where there is none.
-func (l *local) holding(name string, now time.Time) (gpus []string, life string, pid int) {
-	nobody := len(l.found.Processes) == 0 && now.After(l.looked)
-	if nobody || now.Sub(l.looked) >= lookEvery {
-		l.looked, l.found = now, l.processes()
-	}
+func (l *local) holding(name string) (gpus []string, life string, pid int) {
 	var pids []string
 	for _, p := range l.found.Processes {
 		if p.Name != name {

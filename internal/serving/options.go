@@ -40,9 +40,10 @@ type Options struct {
 	Disaggregated *Disaggregated
 	// Engines are the replicas that the site names itself.
 	Engines []Engine
-	// Processes looks for those that have GPUs open. It is used for Engines with a
-	// process, and nil where there are none.
+	// Processes looks for those that have GPUs open: for Engines with a process and,
+	// without Config, for jobs. Nil is nobody. Services are those by name that are no work.
 	Processes func() holders.Found
+	Services  []string
 	// Prometheus knows the fleet; it is used by Fleet alone.
 	Prometheus prometheus.Server
 	// Proc is the process file system of the host, such as /proc.

@@ -24,9 +24,17 @@ type search struct {
 	told     map[types.UID]string
 }
 
-// ofSite adds the engines that the site names.
+// ofSite adds the engines that the site names and, where there are no pods, the jobs
+// that hold GPUs beside them.
 func (s *Serving) ofSite(found *search) {
-	for _, e := range s.local.replicas(found.now) {
+	bare := s.options.Config == nil
+	if bare || s.local.byProcess() {
+		s.local.look(found.now)
+	}
+	if bare {
+		s.jobs = append(s.jobs, s.local.jobs...)
+	}
+	for _, e := range s.local.replicas() {
 		asks, asked := s.canaries(e.replica, e.wish, e.endpoints)
 		found.askable = append(found.askable, asks...)
 		found.entrants = append(found.entrants, serving.Entrant{Replica: e.replica, Asked: asked})
