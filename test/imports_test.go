@@ -34,7 +34,7 @@ type rule struct {
 var rules = []rule{
 	{folder: "cmd", may: []string{everything}},
 	{folder: "internal/agent", may: []string{everything}},
-	{folder: "internal/config", may: []string{"collector/canary", "diag", "collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
+	{folder: "internal/config", may: []string{"collector/canary", "collector/serving", "diag", "collector/kernlog", "collector/pci", "fault", "nvlink", "remediate"}},
 	{folder: "internal/repair", may: []string{"diag", "collector/nvml", "fault", "internal/agent", "internal/config", "remediate"}},
 	{folder: "internal/imex", may: []string{"fault", "nvlink", "remediate/command", "remediate/holders", "remediate/host"}},
 	{folder: "internal/replay", may: []string{"xidparse", "ecc", "nvlink", "fault", "remediate", "collector/kernlog"}},

@@ -16,7 +16,8 @@ func configCommand() *cobra.Command {
 		Use: "validate FILE", Short: "Check a file; exit 2 names what is wrong with it", Args: cobra.ExactArgs(1),
 		Long: `validate reads a file as the daemon does; exit 2 names file, line and field of what
 is wrong. A program that the file names and that is not on this machine is a warning:
-the file may be for others. So is a file in a home, which the packages' unit hides.`,
+the file may be for others. So is a file in a home, which the packages' unit hides. What
+http.webConfig and serving.dialects name has to be there, and right.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := config.Load(args[0])
 			if err != nil {

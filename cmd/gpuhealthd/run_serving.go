@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/canary"
-	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
@@ -51,9 +49,9 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 	if !c.Enabled {
 		return nil
 	}
-	dialects, err := dialects(c.Dialects)
+	dialects, err := c.Kinds()
 	if err != nil {
-		return err
+		return fmt.Errorf("serving.dialects: %w", err)
 	}
 	o := endpoints.Options{
 		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes, Services: cfg.Repair.Services,
@@ -93,24 +91,4 @@ type prober struct {
 // Run implements agent.Canary.
 func (p prober) Run(ctx context.Context, may func(serving.Replica) bool, out func(serving.Probe)) {
 	p.asks.Run(ctx, func() []canary.Target { return p.of.Canaries(may) }, out)
-}
-
-// dialects are the kinds of engines that are known, and those of a site's own file.
-func dialects(path string) (*collect.Dialects, error) {
-	if path == "" {
-		return collect.NewDialects(nil)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("serving.dialects: %w", err)
-	}
-	more, err := collect.ParseDialects(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	all, err := collect.NewDialects(more)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return all, nil
 }

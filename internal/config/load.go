@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -30,19 +31,33 @@ const minEvidence = 64 << 10
 
 // Load reads a file over the defaults.
 func Load(path string) (Config, error) {
+	data, err := read(path)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return Config{}, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	return Parse(path, data)
+}
+
+var errTooLarge = errors.New("larger than 1 MiB: not a configuration")
+
+// read gives what is in a file, unless that is too much.
+func read(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("read the configuration: %w", err)
+		return nil, err
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxSize+1))
 	if err != nil {
-		return Config{}, fmt.Errorf("read the configuration: %w", err)
+		return nil, err
 	}
 	if len(data) > maxSize {
-		return Config{}, fmt.Errorf("%s: larger than 1 MiB: not a configuration", path)
+		return nil, errTooLarge
 	}
-	return Parse(path, data)
+	return data, nil
 }
 
 // Parse reads YAML over the defaults. name is the file's, for errors.
@@ -70,6 +85,9 @@ func Parse(name string, data []byte) (Config, error) {
 
 // decode reads the one document that there may be; an empty file has none.
 func decode(data []byte) (document yaml.Node, err error) {
+	if !utf8.Valid(data) {
+		return document, errNotText
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
 		return document, err
@@ -143,7 +161,7 @@ func (c *Config) check() error {
 	if err := readable(c.HTTP.WebConfig); err != nil {
 		return fieldError{field: "http.webConfig", why: err.Error()}
 	}
-	return nil
+	return c.Serving.checkKinds()
 }
 
 func relative(path string) bool { return !filepath.IsAbs(path) }

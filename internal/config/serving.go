@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/canary"
@@ -54,28 +52,6 @@ const (
 	LivesEvery Lives = "every"
 )
 
-// Engine is a serving engine that the site names.
-type Engine struct {
-	// Name tells it from others.
-	Name string `yaml:"name"`
-	// URLs are those of its metrics.
-	URLs []string `yaml:"urls"`
-	// Dialect is the name of its kind; empty is found out.
-	Dialect string `yaml:"dialect"`
-	// GPUs are UUIDs; with none the GPUs are those that Process has open.
-	GPUs []string `yaml:"gpus"`
-	// Process is a process by the kernel's name of 15 bytes.
-	Process string `yaml:"process"`
-	// Canary is the URL of the server of its OpenAI API, or none; empty is that of
-	// URLs, where the engine's kind has it there. Model is what a canary asks for; empty
-	// is the first that it lists.
-	Canary string `yaml:"canary"`
-	Model  string `yaml:"model"`
-}
-
-// NoCanary is the Canary of an engine that none asks.
-const NoCanary = "none"
-
 // Canary says whether and how replicas are asked what users would ask.
 type Canary struct {
 	Enabled bool `yaml:"enabled"`
@@ -123,21 +99,7 @@ func (s Serving) check() []finding {
 		{"serving.canary.enabled", s.Canary.Enabled && !s.Enabled, "true, and serving.enabled is not"},
 	}
 	found = append(found, s.Disaggregated.check(s.Enabled)...)
-	names := map[string]bool{}
-	for n, e := range s.Engines {
-		field := fmt.Sprintf("serving.engines[%d].", n)
-		found = append(found,
-			finding{field + "name", e.Name == "" || strings.ContainsAny(e.Name, "/ \t\n") || names[e.Name], fmt.Sprintf("%q is empty, has a slash or a space, or is there twice", e.Name)},
-			finding{field + "urls", len(e.URLs) == 0 || !allURLs(e.URLs), fmt.Sprintf("%q are not URLs of http or https", e.URLs)},
-			finding{field + "canary", e.Canary != "" && e.Canary != NoCanary && !isURL(e.Canary), fmt.Sprintf("%q is not none, nor a URL of http or https", e.Canary)},
-			finding{field + "gpus", (len(e.GPUs) == 0) == (e.Process == ""), "one of gpus and process has to say which GPUs it has"})
-		names[e.Name] = true
-	}
-	return found
-}
-
-func allURLs(urls []string) bool {
-	return !slices.ContainsFunc(urls, func(u string) bool { return !isURL(u) })
+	return append(found, checkEngines(s.Engines)...)
 }
 
 func relativePath(path string) bool { return path != "" && relative(path) }

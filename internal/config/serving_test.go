@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,18 +41,71 @@ func TestServing(t *testing.T) {
 		"{engines: [{name: a, urls: [h], process: p}]}":                                                               `c.yaml:1: serving.engines[0].urls: ["h"] are not URLs`,
 		"{engines: [{name: a, urls: ['http://h/m']}]}":                                                                "serving.engines[0].gpus: one of gpus and process",
 		"{engines: [{name: a, urls: ['http://h/m'], gpus: [GPU-1]}, {name: a, urls: ['http://h/m'], gpus: [GPU-2]}]}": `serving.engines[1].name: "a"`,
+		"{engines: [{name: a, urls: ['http://h/m'], gpus: [0]}]}":                                                     `c.yaml:1: serving.engines[0].gpus: "0" is not the UUID of a GPU or MIG device, such as nvidia-smi -L lists`,
+		"{engines: [{name: a, urls: ['http://h/m'], process: VLLM::EngineCore}]}":                                     `serving.engines[0].process: "VLLM::EngineCore" is longer than the 15 bytes of a name that the kernel keeps: "VLLM::EngineCor"`,
+		"{engines: [{name: a, urls: ['http://h/m'], process: p}, {name: b, urls: ['http://h/n'], process: p}]}":       `serving.engines[1].process: "p" is that of the engine a too`,
+		"{engines: [{name: a, urls: ['http://h/m'], process: p}, {name: b, urls: ['http://h/m'], process: q}]}":       `serving.engines[1].urls: "http://h/m" is there before, of the engine a`,
+		"{engines: [{name: a, urls: ['http://h/m', 'http://h/m'], process: p}]}":                                      `serving.engines[0].urls: "http://h/m" is there before, of the engine a`,
+		"{enabled: true, engines: [{name: a, urls: ['http://h/m'], process: p, dialect: vlm}]}":                       `c.yaml:1: serving.engines[0].dialect: "vlm" is not one of vllm, `,
 	} {
 		_, err := Parse("c.yaml", []byte("serving: "+text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	c, err := Parse("c.yaml", []byte("serving: {enabled: true, engines: [{name: a, urls: ['http://h/m'], gpus: [GPU-1]}, {name: b, urls: ['http://h/m'], process: vllm}]}"))
+	c, err := Parse("c.yaml", []byte("serving: {enabled: true, engines: [{name: a, urls: ['http://h/m'], gpus: [GPU-1]}, {name: b, urls: ['http://h/n'], process: vllm}]}"))
 	if err != nil || len(c.Serving.Engines) != 2 || c.Serving.Engines[1].Process != "vllm" || c.Serving.Engines[0].GPUs[0] != "GPU-1" {
 		t.Errorf("%+v, %v", c.Serving, err)
 	}
 	c, err = Parse("c.yaml", []byte("serving: {enabled: true, disaggregated: {enabled: true, kvLease: 45s}, restartStalePeers: true}"))
 	if d := c.Serving.Disaggregated; err != nil || time.Duration(d.KVLease) != 45*time.Second || len(d.Prefill) != 1 {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// What a file of dialects has wrong is told by whoever reads the configuration, in the
+// daemon's words.
+func TestDialectsFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "dialects.yaml")
+	parse := func(rest string) error {
+		_, err := Parse("c.yaml", []byte("\nserving: {dialects: "+path+", "+rest+"}"))
+		return err
+	}
+	missing := parse("enabled: true")
+	if missing == nil || !strings.HasPrefix(missing.Error(), "c.yaml:2: serving.dialects: ") || !strings.Contains(missing.Error(), path+": no such file") {
+		t.Errorf("no file: %v", missing)
+	}
+	for text, want := range map[string]string{
+		"- {name: mine, runs: [x]}":                  "dialects: line 1: field runs not found",
+		"- {name: mine, known: [x], running: [a - b]}": "dialects[0].running[0]: ",
+		"- {name: mine, nme: x,\n runs: [x]}":        "dialects: line 1: field nme not found in type serving.Dialect; line 2: field runs not found",
+		"- {name: mine}":                               "dialects[0].known: is empty",
+		"mine":                                         "dialects: line 1: cannot unmarshal",
+		"\xff\xfe":                                     "it is not UTF-8 text",
+		strings.Repeat("#", maxSize+1):                 "larger than 1 MiB",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := parse("enabled: true"); err == nil || !strings.HasPrefix(err.Error(), "c.yaml:2: serving.dialects: "+path+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.30q: %v, want %s", text, err, want)
+		}
+		if err := parse("enabled: false"); err != nil {
+			t.Errorf("%.30q, which nobody reads: %v", text, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("- {name: mine, known: [x], running: [x]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := parse("enabled: true, engines: [{name: a, urls: ['http://h/m'], process: p, dialect: mine}]"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileThatIsNoText(t *testing.T) {
+	t.Parallel()
+	if _, err := Parse("c.yaml", []byte("\xff\xfe")); err == nil || err.Error() != "c.yaml: it is not UTF-8 text" {
+		t.Error(err)
 	}
 }
