@@ -17,7 +17,7 @@ func harmless(cfg config.Config) config.Config {
 	cfg.Actuator = config.ActuatorLog
 	cfg.State.Path, cfg.Evidence.Keep = "", 0
 	cfg.Repair.Drain.Mode, cfg.Repair.Reset.Mode, cfg.Repair.Reboot.Mode = remediate.MeansOff, remediate.MeansOff, remediate.MeansOff
-	cfg.Repair.Diag.Mode = remediate.MeansOff
+	cfg.Repair.Diag.Mode, cfg.Repair.Restart.Mode = remediate.MeansOff, remediate.MeansOff
 	cfg.HTTP.Listen = ""
 	return cfg
 }

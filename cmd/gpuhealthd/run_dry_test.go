@@ -15,7 +15,7 @@ func TestADryRunHasNobodyToDoAnything(t *testing.T) {
 	cfg.Repair.Diag.Mode = remediate.MeansCommand
 	got := harmless(cfg)
 	p := got.Policy()
-	if got.Actuator != config.ActuatorLog || p.Drain.Mode != remediate.MeansOff || p.Reset.Mode != remediate.MeansOff || p.Reboot.Mode != remediate.MeansOff || p.Diag.Mode != remediate.MeansOff {
+	if got.Actuator != config.ActuatorLog || p.Drain.Mode != remediate.MeansOff || p.Restart.Mode != remediate.MeansOff || p.Reset.Mode != remediate.MeansOff || p.Reboot.Mode != remediate.MeansOff || p.Diag.Mode != remediate.MeansOff {
 		t.Errorf("%+v", p)
 	}
 	if got.State.Path != "" || got.Evidence.Keep != 0 || got.HTTP.Listen != "" {

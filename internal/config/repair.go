@@ -54,9 +54,23 @@ type Drain struct {
 
 // Restart says how a replica is restarted whose engine has stalled.
 type Restart struct {
-	// Mode is pods or off.
+	// Mode is pods, off or auto: pods where the actuator is kubernetes, off elsewhere.
 	Mode     remediate.Means `yaml:"mode"`
 	Deadline Duration        `yaml:"deadline"`
+}
+
+// restartAuto goes by the actuator.
+const restartAuto remediate.Means = "auto"
+
+// means are those of the agent, by who carries its plans out.
+func (r Restart) means(a Actuator) remediate.Means {
+	switch {
+	case r.Mode != restartAuto:
+		return r.Mode
+	case a == ActuatorKubernetes:
+		return remediate.MeansPods
+	}
+	return remediate.MeansOff
 }
 
 // Reset says how GPUs are reset.
@@ -97,7 +111,7 @@ func defaultRepair() Repair {
 	return Repair{
 		Drain: Drain{Mode: remediate.MeansPods, Command: []string{}, Deadline: Duration(p.Drain.Deadline), AtDeadline: p.Drain.AtDeadline,
 			KubeletSocket: pods.DefaultSocket, Resources: pods.DefaultResources()},
-		Restart: Restart{Mode: p.Restart.Mode, Deadline: Duration(p.Restart.Deadline)},
+		Restart: Restart{Mode: restartAuto, Deadline: Duration(p.Restart.Deadline)},
 		Reset: Reset{Mode: p.Reset.Mode, Deadline: Duration(p.Reset.Deadline), OnHolders: p.Reset.OnHolders, Scope: scopeAuto,
 			Program: "nvidia-smi", PauseOperands: true},
 		Reboot: Reboot{Mode: p.Reboot.Mode, Command: []string{"systemctl", "reboot"}, Deadline: Duration(p.Reboot.Deadline)},
@@ -122,7 +136,7 @@ func (c Config) Policy() remediate.Policy {
 	p.Settle, p.Memory = time.Duration(r.Settle), time.Duration(r.Memory)
 	p.Unreachable, p.Remind = time.Duration(r.Unreachable), time.Duration(r.Remind)
 	p.Drain = remediate.DrainPolicy{Mode: r.Drain.Mode, Deadline: time.Duration(r.Drain.Deadline), AtDeadline: r.Drain.AtDeadline}
-	p.Restart = remediate.RestartPolicy{Mode: r.Restart.Mode, Deadline: time.Duration(r.Restart.Deadline)}
+	p.Restart = remediate.RestartPolicy{Mode: r.Restart.means(c.Actuator), Deadline: time.Duration(r.Restart.Deadline)}
 	p.Reset = remediate.ResetPolicy{Mode: r.Reset.Mode, Deadline: time.Duration(r.Reset.Deadline), OnHolders: r.Reset.OnHolders}
 	p.Reboot = remediate.RebootPolicy{Mode: r.Reboot.Mode, Deadline: time.Duration(r.Reboot.Deadline)}
 	p.Diag = r.Diag.policy(c.Node)
@@ -158,7 +172,8 @@ func (r Repair) check(c *Config) []finding {
 		{"repair.proc", r.Proc != "" && !filepath.IsAbs(r.Proc), fmt.Sprintf("%q is not an absolute path", r.Proc)},
 		{"repair.dev", !filepath.IsAbs(r.Dev), fmt.Sprintf("%q is not an absolute path", r.Dev)},
 		{"repair.drain.deadline", tooShort(d.Deadline), tells(d.Deadline)},
-		oneOf("repair.restart.mode", r.Restart.Mode, remediate.MeansOff, remediate.MeansPods),
+		oneOf("repair.restart.mode", r.Restart.Mode, restartAuto, remediate.MeansOff, remediate.MeansPods),
+		{"repair.restart.mode", repair && !api && r.Restart.Mode == remediate.MeansPods, "pods, and the actuator is not kubernetes"},
 		{"repair.restart.deadline", tooShort(r.Restart.Deadline), tells(r.Restart.Deadline)},
 		{"repair.reset.mode", !agents(x.Mode), fmt.Sprintf("%q is not off, command, annotation or resource", x.Mode)},
 		{"repair.reset.mode", repair && !api && requested(x.Mode), fmt.Sprintf("%s, and the actuator is not kubernetes", x.Mode)},

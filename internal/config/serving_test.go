@@ -109,3 +109,27 @@ func TestAFileThatIsNoText(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Only pods are restarted, and where there are none the default is that nobody does.
+func TestRestartMode(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{mode: repair}": "pods",
+		"{mode: repair, repair: {restart: {mode: pods}}}":                                        "pods",
+		"{mode: repair, repair: {restart: {mode: 'off'}}}":                                       "off",
+		"{mode: repair, actuator: log, repair: {drain: {mode: 'off'}}}":                          "off",
+		"{mode: repair, actuator: slurm, repair: {drain: {mode: slurm}}}":                        "off",
+		"{mode: contain, actuator: log, repair: {restart: {mode: pods}}}":                        "pods",
+		"{mode: repair, actuator: log, repair: {drain: {mode: 'off'},\n restart: {mode: pods}}}": "c.yaml:2: repair.restart.mode: pods, and the actuator is not kubernetes",
+		"{mode: repair, repair: {restart: {mode: slurm}}}":                                       `c.yaml:1: repair.restart.mode: "slurm" is not auto, off or pods`,
+	} {
+		c, err := Parse("c.yaml", []byte(text))
+		got := string(c.Policy().Restart.Mode)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -135,7 +135,7 @@ func docs() []byte {
 		value any
 	}{
 		{"repair.drain.mode", p.Drain.Mode}, {"repair.drain.deadline", p.Drain.Deadline}, {"repair.drain.atDeadline", p.Drain.AtDeadline},
-		{"repair.restart.mode", p.Restart.Mode}, {"repair.restart.deadline", p.Restart.Deadline},
+		{"repair.restart.mode", "auto"}, {"repair.restart.deadline", p.Restart.Deadline},
 		{"repair.reset.mode", p.Reset.Mode}, {"repair.reset.deadline", p.Reset.Deadline}, {"repair.reset.onHolders", p.Reset.OnHolders},
 		{"repair.reboot.mode", p.Reboot.Mode}, {"repair.reboot.deadline", p.Reboot.Deadline},
 		{"repair.diag.mode", p.Diag.Mode},
