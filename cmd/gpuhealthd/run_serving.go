@@ -33,6 +33,14 @@ func (r *replicas) load(uid types.UID) (pods.Load, bool) {
 	return pods.Load(l), known
 }
 
+// unfound are the replicas that are named and not found.
+func (r *replicas) unfound() (all []agent.Unfound) {
+	for _, u := range r.of.Unfound() {
+		all = append(all, agent.Unfound(u))
+	}
+	return all
+}
+
 // turns says with whom a worker takes turns to be restarted.
 func (r *replicas) turns(w fault.Workload) (fleet.Serving, bool) {
 	if r.of == nil {
@@ -54,7 +62,7 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 		return fmt.Errorf("serving.dialects: %w", err)
 	}
 	o := endpoints.Options{
-		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes, Services: cfg.Repair.Services,
+		Node: opts.Name, Config: api, Observe: opts.Metrics.Request, Grants: tools.Granted, Processes: tools.Processes, Services: cfg.Repair.Services, GPUs: tools.Devices,
 		Ports: c.Ports, Roles: c.Disaggregated.RoleLabels, Groups: c.Disaggregated.GroupLabels,
 		RoleWords:  map[serving.Role][]string{serving.Prefill: c.Disaggregated.Prefill, serving.Decode: c.Disaggregated.Decode},
 		Prometheus: prometheus.Server{URL: c.Prometheus},
@@ -72,6 +80,7 @@ func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger,
 	}
 	opts.Replicas, opts.Rotation = r.of, r.of
 	opts.Peers, opts.Marker = r.of, tools.Marker
+	opts.Unfound = r.unfound
 	if c.Prometheus != "" {
 		opts.Fleet = r.of.Fleet
 	}

@@ -52,6 +52,9 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 			fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s %s: %s", t.Replica.Name, stands(t), why))))
 		}
 	}
+	for _, u := range v.Unfound {
+		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(u.Replica+": "+u.Why)))
+	}
 	for _, u := range v.Unasked {
 		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s, %s: %s", u.Replica, u.Endpoint, u.Why))))
 	}

@@ -26,6 +26,7 @@ func served() agent.Status {
 			{Workload: "chat/b", Fault: fault.StalledEngine, Action: fault.Restart, Opened: noon.Add(-time.Minute), Reason: "its GPUs are quiet"},
 			{Workload: "train/rank-0", Fault: fault.WedgedJob, Action: fault.Record, Opened: noon.Add(-time.Hour), Reason: "all GPUs of a job are busy and compute nothing"},
 		},
+		Unfound: []agent.Unfound{{Replica: "old", Why: `no process that is called "vllm" has a GPU open`}},
 		Unasked: []agent.Unasked{{Replica: "chat/b", Endpoint: "http://10.0.0.2:8000/metrics", Why: "context deadline exceeded"}},
 	}
 	stalled := fault.Verdict{ID: "11111111-p1", Class: fault.StalledEngine, GPUs: []fault.Device{{PCI: s.GPUs[1].PCI, UUID: s.GPUs[1].UUID}}, Affected: []fault.Device{}, Victims: []fault.Device{},

@@ -68,6 +68,9 @@ type Options struct {
 	// Fleet asks for the latencies of all replicas of the fleet of the models that are
 	// served here; nil where nobody is asked. An error says why some are not known.
 	Fleet func(context.Context) (serving.Fleet, error)
+	// Unfound gives the replicas that somebody has named and that are not found as it
+	// was meant; nil where nobody looks.
+	Unfound func() []Unfound
 	// Rotation lets replicas have requests or not; nil where there are none.
 	Rotation Rotation
 	// Canary asks replicas; nil where none does.

@@ -15,7 +15,7 @@ import (
 type servingMetrics struct {
 	status                                       func() *ServingStatus
 	score, part, first, each, state, fault, mute *prometheus.Desc
-	asked, rate, trial                           *prometheus.Desc
+	asked, rate, trial, unfound                  *prometheus.Desc
 }
 
 func newServingMetrics(status func() *ServingStatus) *servingMetrics {
@@ -23,22 +23,23 @@ func newServingMetrics(status func() *ServingStatus) *servingMetrics {
 		return prometheus.NewDesc("gpuhealthd_serving_"+name, help, labels, nil)
 	}
 	return &servingMetrics{status: status,
-		score: d("score", "Health of a replica from 0 to 1, that of its worst part. Only where any part is known.", "replica", "model"),
-		part:  d("score_part", "Parts of the score of a replica, from 0 to 1: progress, latency, gpu, canary. Only those that are known.", "replica", "part"),
-		first: d("first_token_seconds", "95th percentile of the time to the first token over the last minute, by the engine.", "replica"),
-		each:  d("per_token_seconds", "95th percentile of the time for each further token over the last minute, by the engine.", "replica"),
-		state: d("replica_state", "1 for what is held of a replica: unclear, well, doubtful, stalled; 0 for the others.", "replica", "state"),
-		fault: d("workload_fault", "1 for each open fault of a replica, or of a job without an engine: stalled-engine, stalled-gpu, wedged-job, slow; those that are only recorded too.", "workload", "fault"),
-		mute:  d("endpoints_unanswered", "Endpoints of serving engines that did not answer the last time."),
-		asked: d("canary_first_token_seconds", "Time to the first token of the canary's last request to a replica that got one.", "replica"),
-		rate:  d("canary_tokens_per_second", "Tokens a second behind the first, of the canary's last request to a replica that got some.", "replica"),
-		trial: d("replica_trial", "1 for how far a replica has proved that it serves: held, without requests until it has; unproved, and it has them; passed; failing, by the canary.", "replica", "trial"),
+		score:   d("score", "Health of a replica from 0 to 1, that of its worst part. Only where any part is known.", "replica", "model"),
+		part:    d("score_part", "Parts of the score of a replica, from 0 to 1: progress, latency, gpu, canary. Only those that are known.", "replica", "part"),
+		first:   d("first_token_seconds", "95th percentile of the time to the first token over the last minute, by the engine.", "replica"),
+		each:    d("per_token_seconds", "95th percentile of the time for each further token over the last minute, by the engine.", "replica"),
+		state:   d("replica_state", "1 for what is held of a replica: unclear, well, doubtful, stalled; 0 for the others.", "replica", "state"),
+		fault:   d("workload_fault", "1 for each open fault of a replica, or of a job without an engine: stalled-engine, stalled-gpu, wedged-job, slow; those that are only recorded too.", "workload", "fault"),
+		mute:    d("endpoints_unanswered", "Endpoints of serving engines that did not answer the last time."),
+		unfound: d("replicas_unfound", "Replicas that the configuration or a pod names and that cannot be asked, or judged, as it was meant."),
+		asked:   d("canary_first_token_seconds", "Time to the first token of the canary's last request to a replica that got one.", "replica"),
+		rate:    d("canary_tokens_per_second", "Tokens a second behind the first, of the canary's last request to a replica that got some.", "replica"),
+		trial:   d("replica_trial", "1 for how far a replica has proved that it serves: held, without requests until it has; unproved, and it has them; passed; failing, by the canary.", "replica", "trial"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *servingMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.fault, m.mute, m.asked, m.rate, m.trial} {
+	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.fault, m.mute, m.asked, m.rate, m.trial, m.unfound} {
 		out <- d
 	}
 }
@@ -58,6 +59,7 @@ func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	gauge(m.mute, float64(len(s.Unasked)))
+	gauge(m.unfound, float64(len(s.Unfound)))
 	for _, f := range s.Faults {
 		gauge(m.fault, 1, f.Workload, classLabel(f.Fault))
 	}

@@ -20,6 +20,7 @@ type served struct {
 	scrapes  []serving.Scrape
 	jobs     []serving.Job
 	entrants []serving.Entrant
+	unfound  []Unfound
 }
 
 func (served) isMessage() {}
@@ -36,6 +37,9 @@ type ServingStatus struct {
 	Faults []WorkloadFault `json:"faults,omitempty"`
 	// Unasked are the endpoints that did not answer, and why.
 	Unasked []Unasked `json:"unasked,omitempty"`
+	// Unfound are the replicas that somebody has named and that cannot be asked, or
+	// judged, as it was meant; and why.
+	Unfound []Unfound `json:"unfound,omitempty"`
 	// Trials are how far the replicas have proved that they serve.
 	Trials []serving.Trial `json:"trials,omitempty"`
 }
@@ -56,10 +60,16 @@ type Unasked struct {
 	Why      string `json:"why"`
 }
 
+// Unfound is a replica that somebody has named and that is not found as it was meant.
+type Unfound struct {
+	Replica string `json:"replica"`
+	Why     string `json:"why"`
+}
+
 // serves takes in one look at the replicas.
 func (c *core) serves(now time.Time, m served) {
 	c.step(now, fault.Served{Scrapes: m.scrapes, Jobs: m.jobs})
-	s := &ServingStatus{At: now, Replicas: c.judge.Scores(now, c.fleet.latencies), Fleet: c.fleet.why()}
+	s := &ServingStatus{At: now, Replicas: c.judge.Scores(now, c.fleet.latencies), Fleet: c.fleet.why(), Unfound: m.unfound}
 	for _, v := range c.judge.Open() {
 		for _, w := range v.Workloads {
 			s.Faults = append(s.Faults, WorkloadFault{w.Name, v.Class, v.Action, v.Opened, v.Reason})
@@ -86,6 +96,9 @@ func (a *Agent) follow(ctx context.Context) {
 		m := served{scrapes: scrapes, jobs: jobs}
 		if a.opts.Rotation != nil {
 			m.entrants = a.opts.Rotation.Entrants()
+		}
+		if a.opts.Unfound != nil {
+			m.unfound = a.opts.Unfound()
 		}
 		a.core.tell(ctx, m)
 	})

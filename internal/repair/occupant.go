@@ -65,6 +65,17 @@ func (p *parts) everybody() holders.Found {
 	return p.scan(gpus)
 }
 
+// devices are the UUIDs of the node's GPUs and MIG devices, as far as they are known.
+func (p *parts) devices() (uuids []string) {
+	for _, g := range p.known() {
+		if g.UUID != "" {
+			uuids = append(uuids, g.UUID)
+		}
+		uuids = append(uuids, g.Instances...)
+	}
+	return uuids
+}
+
 func noPod(string) string { return "" }
 
 // known are the node's GPUs with the names that others have for them.

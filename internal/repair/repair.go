@@ -63,6 +63,8 @@ type Tools struct {
 	// Settle makes a pod say how it stands; nil where there are no pods.
 	Settle    func(ctx context.Context, pod *corev1.Pod, want pods.State, why string) error
 	Processes func() holders.Found
+	// Devices gives the UUIDs of the GPUs and MIG devices of the node.
+	Devices func() []string
 	// Marker says on pods that a peer has left them; nil where there are none.
 	Marker agent.Marker
 }
@@ -88,7 +90,7 @@ func New(o Options) (Tools, error) {
 		return Tools{}, fmt.Errorf("mode repair: %w", err)
 	}
 	tools := Tools{Doers: doers, Occupant: p.occupant(), Reset: agent.ResetScope{Fixed: o.Config.Reset.FixedScope(), Managed: p.managed},
-		Processes: p.everybody}
+		Processes: p.everybody, Devices: p.devices}
 	if p.pods != nil {
 		tools.Workloads, tools.Granted, tools.Settle = p.pods.Workloads, p.pods.Granted, p.pods.Settle
 		tools.Marker = p.pods

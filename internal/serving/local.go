@@ -26,13 +26,18 @@ type local struct {
 	processes func() holders.Found
 	work      func(pid int) (string, error)
 	services  []string
+	gpus      func() []string
 	looked    time.Time
 	found     holders.Found
 	jobs      []serving.Job
 }
 
 func newLocal(o Options) *local {
-	return &local{engines: o.Engines, canary: o.Canary, processes: o.Processes, services: o.Services,
+	gpus := o.GPUs
+	if gpus == nil {
+		gpus = func() []string { return nil }
+	}
+	return &local{engines: o.Engines, canary: o.Canary, processes: o.Processes, services: o.Services, gpus: gpus,
 		work: func(pid int) (string, error) { return holders.Work(o.Proc, pid) }}
 }
 
@@ -65,20 +70,19 @@ func (l *local) byProcess() bool {
 
 // site is an engine that the site names, as it is found.
 type site struct {
+	engine    Engine
 	replica   serving.Replica
 	pid       int // 0 is not known
 	endpoints []endpoint
 	wish      wish
 }
 
-// replicas are the engines; one whose process is nowhere is none.
+// replicas are the engines; one whose process is nowhere has no pid, and is none.
 func (l *local) replicas() (all []site) {
 	for _, e := range l.engines {
-		found := site{replica: serving.Replica{Name: e.Name, GPUs: slices.Sorted(slices.Values(e.GPUs))}, wish: l.wish(e)}
+		found := site{engine: e, replica: serving.Replica{Name: e.Name, GPUs: slices.Sorted(slices.Values(e.GPUs))}, wish: l.wish(e)}
 		if r := &found.replica; e.Process != "" {
-			if r.GPUs, r.Life, found.pid = l.holding(e.Process); found.pid == 0 {
-				continue
-			}
+			r.GPUs, r.Life, found.pid = l.holding(e.Process)
 		}
 		for _, url := range e.URLs {
 			found.endpoints = append(found.endpoints, endpoint{url: url, dialect: e.Dialect})

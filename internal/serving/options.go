@@ -44,6 +44,8 @@ type Options struct {
 	// without Config, for jobs. Nil is nobody. Services are those by name that are no work.
 	Processes func() holders.Found
 	Services  []string
+	// GPUs gives the UUIDs of the node's GPUs and MIG devices; nil, or none, is not known.
+	GPUs func() []string
 	// Prometheus knows the fleet; it is used by Fleet alone.
 	Prometheus prometheus.Server
 	// Proc is the process file system of the host, such as /proc.

@@ -22,6 +22,7 @@ type search struct {
 	askable  []canary.Target
 	foreign  map[string]time.Time
 	told     map[types.UID]string
+	unfound  []Unfound
 }
 
 // ofSite adds the engines that the site names and, where there are no pods, the jobs
@@ -35,6 +36,10 @@ func (s *Serving) ofSite(found *search) {
 		s.jobs = append(s.jobs, s.local.jobs...)
 	}
 	for _, e := range s.local.replicas() {
+		s.miss(found, e.engine, s.local.unfound(e.engine, e.pid))
+		if e.engine.Process != "" && e.pid == 0 {
+			continue
+		}
 		asks, asked := s.canaries(e.replica, e.wish, e.endpoints)
 		found.askable = append(found.askable, asks...)
 		found.entrants = append(found.entrants, serving.Entrant{Replica: e.replica, Asked: asked})
@@ -87,6 +92,7 @@ func (s *Serving) complain(found *search, pod *corev1.Pod, err error) {
 	if err == nil {
 		return
 	}
+	found.unfound = append(found.unfound, Unfound{pod.Namespace + "/" + pod.Name, err.Error()})
 	found.told[pod.UID] += err.Error()
 	if !strings.Contains(s.told[pod.UID], err.Error()) {
 		s.options.Log.Warn("a pod's engine is not asked", "pod", pod.Namespace+"/"+pod.Name, "error", err)

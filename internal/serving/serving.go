@@ -18,7 +18,7 @@ import (
 )
 
 // Serving knows who serves, and what they have said. Run may be called once; Load,
-// Entrants, Canaries and Settle from any goroutine.
+// Entrants, Unfound, Canaries and Settle from any goroutine.
 type Serving struct {
 	options Options
 	scraper *collect.Scraper
@@ -41,6 +41,7 @@ type Serving struct {
 	last     []serving.Scrape
 	entrants []serving.Entrant
 	askable  []canary.Target
+	unfound  []Unfound
 }
 
 // New asks nobody anything.
@@ -152,7 +153,7 @@ func (s *Serving) targets() []collect.Target {
 	s.foreign, s.told = found.foreign, found.told
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entrants, s.askable = found.entrants, found.askable
+	s.entrants, s.askable, s.unfound = found.entrants, found.askable, found.unfound
 	return found.targets
 }
 
