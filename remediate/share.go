@@ -133,15 +133,15 @@ func (p *Plan) means(k StepKind) Means {
 }
 
 // covered says whether a step of an incident comes with what another one asks
-// for: a reset with a reboot of the node or with the reset of the same GPU, and
-// in mode repair one diagnosis with another.
+// for: a reset with a reboot of the node or with the reset of the same GPU, and a
+// diagnosis by others with that of the same GPU.
 func (p *Plan) covered(now time.Time, i *Incident, k StepKind) bool {
 	switch {
 	case k == StepReset && p.mode(i) == Repair:
 		return p.rebootComes(now, i)
 	case k == StepReset:
 		return slices.ContainsFunc(p.state.Open, func(o *Incident) bool { return o != i && o.standing() && p.serves(o, i) })
-	case k == StepDiag && p.mode(i) == Repair && !p.ours(i, k):
+	case k == StepDiag && !p.ours(i, k):
 		return slices.ContainsFunc(p.live(), func(o *Incident) bool { return o != i && p.diagnoses(o, i) })
 	}
 	return false
@@ -154,10 +154,10 @@ func (p *Plan) serves(o, i *Incident) bool {
 		slices.Contains(wanted, StepReset) && within(i.Verdict.GPUs, o.Verdict.GPUs) && p.before(o, i)
 }
 
-// diagnoses says whether the diagnosis of an incident stands for another's: it
-// goes deeper, or as deep and was asked for earlier.
+// diagnoses says whether the diagnosis of an incident stands for another's: it is of
+// the same GPUs, and goes deeper, or as deep and was asked for earlier.
 func (p *Plan) diagnoses(o, i *Incident) bool {
-	if !slices.Contains(requests(o.Verdict), StepDiag) || o.Verdict.Drain < i.Verdict.Drain {
+	if !slices.Contains(requests(o.Verdict), StepDiag) || o.Verdict.Drain < i.Verdict.Drain || !within(p.diagScope(i), p.diagScope(o)) {
 		return false
 	}
 	if d := o.Verdict.Diag - i.Verdict.Diag; d != 0 {
