@@ -100,13 +100,15 @@ func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.
 // may tell of itself before its engine is there to.
 const foreignFor = time.Minute
 
-// keep leaves out the answers of endpoints that were a guess, and a wrong one.
+// keep leaves out the answers of endpoints that were a guess, and a wrong one, and makes
+// names fit to be shown.
 func (s *Serving) keep(list []serving.Scrape) []serving.Scrape {
 	kept := make([]serving.Scrape, 0, len(list))
 	spoken := make(map[string]string, len(list))
 	for _, scrape := range list {
 		key := keyOf(scrape.Replica, scrape.Endpoint)
 		spoken[key] = cmp.Or(scrape.Dialect, s.spoken[key])
+		scrape.Engines = clean(scrape.Engines)
 		if !s.guessedWrong(scrape) {
 			kept = append(kept, scrape)
 		}
