@@ -31,6 +31,10 @@ type Agent struct {
 func ruleText(r fault.Rule) Agent {
 	a := Agent{Hard: r.Hard, Radius: r.Radius, Action: r.Action, Later: r.Later, Drain: r.Drain, Diag: r.Diag, Ends: r.Over(),
 		SymptomOf: append([]fault.Class{}, r.EchoOf...), SymptomOfAnywhere: append([]fault.Class{}, r.EchoAnywhere...)}
+	if w, is := workloads[r.Class]; is {
+		a.Why = w.why
+		return a
+	}
 	a.Why = append(a.Why, actionText(r.Action))
 	if r.Later != fault.None {
 		a.Why = append(a.Why, fmt.Sprintf("A %s is asked for as well, and waits until the GPU is idle.", r.Later))

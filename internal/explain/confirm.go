@@ -124,12 +124,15 @@ func (s subject) checks(diag int) []Check {
 		return []Check{}
 	}
 	checks := slices.Clone(topicChecks[s.topic()])
-	switch s.topic() {
-	case aboutProgram, aboutDriver, aboutIMEX:
+	w, work := workloads[s.class]
+	switch {
+	case work:
+		checks = slices.Clone(w.confirm)
+	case slices.Contains([]topic{aboutProgram, aboutDriver, aboutIMEX}, s.topic()):
+		checks = append(checks, lastXIDs)
 	default:
-		checks = append(checks, recoveryCheck)
+		checks = append(checks, recoveryCheck, lastXIDs)
 	}
-	checks = append(checks, lastXIDs)
 	switch diag {
 	case 2:
 		checks = append(checks, Check{"dcgmi diag -r 2 -i INDEX", "the diagnosis that must pass; up to ten minutes, on an idle GPU only"})
@@ -159,6 +162,9 @@ func (s subject) documents() []Document {
 	ds := []Document{}
 	if s.class == "" {
 		return ds
+	}
+	if w, work := workloads[s.class]; work {
+		return w.documents
 	}
 	if !s.switched {
 		ds = append(ds, xidDocument)

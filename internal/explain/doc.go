@@ -5,5 +5,6 @@
 // It knows nothing of its own about a fault: the meaning is the catalogue's
 // (xidparse), the reading of a line the parser's and the decoders' (xidparse,
 // nvlink), and what is done the judge's (fault). Its own are only the commands
-// that confirm, and the documents to read. It asks no driver and reads no file.
+// that confirm, the documents to read, and the words on faults of work, of which no
+// catalogue knows. It asks no driver and reads no file.
 package explain

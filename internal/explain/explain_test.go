@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -28,6 +29,11 @@ var questions = []struct{ file, question, driver string }{
 	{"fabric-unhealthy.txt", "fabric-unhealthy", ""},
 	{"fabric-manager-dead.txt", "fabric-manager-dead", ""},
 	{"imex-down.txt", "imex-down", ""},
+	{"stalled-engine.txt", "stalled-engine", ""},
+	{"stalled-gpu.txt", "stalled-gpu", ""},
+	{"wedged-job.txt", "wedged-job", ""},
+	{"slow.txt", "slow", ""},
+	{"stale-peer.txt", "stale-peer", ""},
 	{"line-95.txt", "NVRM: Xid (PCI:0000:3b:00): 95, pid=7062, name=python3, Uncontained: LTC TAG (0x2, 0x1). RST: Yes, D-RST: No", ""},
 	{"line-74.txt", "[  812.004310] NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 14(0x0, 0x0, 0x2000, 0x0, 0x0, 0x0, 0x0)", ""},
 	{"line-149.txt", "May 19 07:08:57 node-a kernel: NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 09 (0x004525c6 0x00000000)", "570.86.15"},
@@ -57,7 +63,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	e, err := Explain(questions[11].question, "")
+	e, err := Explain(questions[16].question, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +110,24 @@ func TestEveryPageIsWhole(t *testing.T) {
 					t.Errorf("%s: wider than %d: %q", question, limit, line)
 				}
 			}
+		}
+	}
+}
+
+// A fault of work has words of its own: whose it is, what is done, and how to see it, and
+// none about hardware but where hardware is suspected.
+func TestFaultsOfWork(t *testing.T) {
+	for class := range workloads {
+		rule := fault.RuleFor(class)
+		e, err := Explain(string(class), "")
+		if err != nil || e.Meaning.Note == "" || len(e.Agent.Why) == 0 || len(e.Confirm) < 2 {
+			t.Fatalf("%s: %+v, %v", class, e, err)
+		}
+		if hardware := e.Meaning.AtFault == "gpu"; hardware != rule.Hardware {
+			t.Errorf("%s: at fault: %s, and the rule says hardware: %t", class, e.Meaning.AtFault, rule.Hardware)
+		}
+		if slices.Contains(e.Documents, xidDocument) || slices.Contains(e.Confirm, recoveryCheck) {
+			t.Errorf("%s: %v %v", class, e.Confirm, e.Documents)
 		}
 	}
 }

@@ -171,7 +171,7 @@ func (s subject) meaning() (Meaning, bool) {
 	case s.class == "":
 		return Meaning{Text: s.why, AtFault: "nobody"}, true
 	case slices.ContainsFunc(fault.Rules(), func(r fault.Rule) bool { return r.Class == s.class }):
-		return Meaning{Text: capital(fault.RuleFor(s.class).Title) + ".", AtFault: blame(s.class)}, true
+		return Meaning{Text: capital(fault.RuleFor(s.class).Title) + ".", AtFault: blame(s.class), Note: workloads[s.class].note}, true
 	}
 	return Meaning{Text: "No catalogue has this number. That does not make it harmless: the agent records it, does what the driver's " +
 		"recovery action (XID 154) asks for, and without one holds it for a person.", AtFault: "unknown"}, false
@@ -192,6 +192,9 @@ func switchMeaning(code int) (Meaning, bool) {
 
 // blame is for the classes that no catalogue has a row of.
 func blame(class fault.Class) string {
+	if w, is := workloads[class]; is {
+		return w.blame
+	}
 	switch class {
 	case fault.DriverMismatch, fault.AgentBlind, fault.FabricManagerDead, fault.IMEXDown:
 		return "host"
