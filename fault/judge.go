@@ -112,6 +112,9 @@ type Judge struct {
 	// in this life of the agent.
 	watch  *serving.Watch
 	served bool
+	// scrapes are the last, and lastWords what each endpoint has told last of its engines.
+	scrapes   []serving.Scrape
+	lastWords map[toldAt][]serving.Reading
 	// pairs remembers who works with whom in disaggregated serving; grouped says that
 	// was heard in this life of the agent.
 	pairs   *serving.Pairs

@@ -25,6 +25,7 @@ func (Probed) isFact() {}
 // hearServed takes in what serving engines say.
 func (j *Judge) hearServed(s Served) {
 	j.served = true
+	j.remember(s.Scrapes)
 	j.watch.Scraped(s.Scrapes, s.Jobs)
 }
 

@@ -23,6 +23,9 @@ func (j *Judge) stalled(now time.Time, w Workload, l serving.Look) {
 	e.Life, e.Cold = l.Replica.Life, l.Cold
 	if sure := l.State == serving.Stalled; sure && !e.Sure {
 		e.Evidence = append([]string{l.Why}, why...)
+		if open := j.requests(w); open != "" && len(e.Evidence) < evidenceLines {
+			e.Evidence = append(e.Evidence, open)
+		}
 		e.Sure = true
 		if c == StalledGPU {
 			e.GPUs = blamed
