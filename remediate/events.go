@@ -91,7 +91,11 @@ func told(v fault.Verdict) string {
 		}
 		where = strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s on %s: radius %s, action %s: %s (incident %s)", v.Class, where, v.Radius, v.Action, v.Reason, v.ID)
+	what := string(v.Class)
+	if len(v.Workloads) > 0 {
+		what += " of " + workloads(v.Workloads)
+	}
+	return fmt.Sprintf("%s on %s: radius %s, action %s: %s (incident %s)", what, where, v.Radius, v.Action, v.Reason, v.ID)
 }
 
 func quarantineText(v fault.Verdict, owner Owner) string {

@@ -334,7 +334,11 @@ func (c *core) verdicts(now time.Time, vs []fault.Verdict) {
 		if !c.judgements.allows() {
 			continue
 		}
-		c.log.Info("verdict", "id", v.ID, "fault", v.Class, "action", v.Action.String(), "radius", v.Radius.String(),
+		log := c.log
+		if len(v.Workloads) > 0 {
+			log = log.With("workloads", workloadNames(v.Workloads))
+		}
+		log.Info("verdict", "id", v.ID, "fault", v.Class, "action", v.Action.String(), "radius", v.Radius.String(),
 			"gpus", names(v.GPUs), "affected", len(v.Affected), "hard", v.Hard, "count", v.Count, "root", v.Root, "reason", v.Reason)
 	}
 }
@@ -421,6 +425,14 @@ func (c *core) deaf(now time.Time) string {
 		return ""
 	}
 	return s.Deaf
+}
+
+func workloadNames(ws []fault.Workload) []string {
+	ns := make([]string, len(ws))
+	for i, w := range ws {
+		ns[i] = w.Name
+	}
+	return ns
 }
 
 func names(ds []fault.Device) []string {

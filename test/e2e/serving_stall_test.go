@@ -180,5 +180,7 @@ func TestAStallOnBareMetal(t *testing.T) {
 	if gpus := i.Verdict.GPUs; len(gpus) != 1 || gpus[0].UUID != d.GPU(3).UUID {
 		t.Errorf("the verdict is about %v, want GPU 3, which the process has open", gpus)
 	}
+	d.AwaitLog("verdict", string(fault.StalledEngine), "workloads", "chat", " told of ")
+	d.AwaitLog("stalled-engine of chat on "+d.GPU(3).UUID)
 	d.AwaitLog("RestartRequested", "chat")
 }
