@@ -77,9 +77,9 @@ func TestDialectsFile(t *testing.T) {
 		t.Errorf("no file: %v", missing)
 	}
 	for text, want := range map[string]string{
-		"- {name: mine, runs: [x]}":                  "dialects: line 1: field runs not found",
+		"- {name: mine, runs: [x]}":                    "dialects: line 1: field runs not found",
 		"- {name: mine, known: [x], running: [a - b]}": "dialects[0].running[0]: ",
-		"- {name: mine, nme: x,\n runs: [x]}":        "dialects: line 1: field nme not found in type serving.Dialect; line 2: field runs not found",
+		"- {name: mine, nme: x,\n runs: [x]}":          "dialects: line 1: field nme not found in type serving.Dialect; line 2: field runs not found",
 		"- {name: mine}":                               "dialects[0].known: is empty",
 		"mine":                                         "dialects: line 1: cannot unmarshal",
 		"\xff\xfe":                                     "it is not UTF-8 text",

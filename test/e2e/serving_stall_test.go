@@ -181,6 +181,6 @@ func TestAStallOnBareMetal(t *testing.T) {
 		t.Errorf("the verdict is about %v, want GPU 3, which the process has open", gpus)
 	}
 	d.AwaitLog("verdict", string(fault.StalledEngine), "workloads", "chat", " told of ")
-	d.AwaitLog("stalled-engine of chat on "+d.GPU(3).UUID)
+	d.AwaitLog("stalled-engine of chat on " + d.GPU(3).UUID)
 	d.AwaitLog("RestartRequested", "chat")
 }
