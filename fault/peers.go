@@ -26,7 +26,7 @@ type Rollout struct{ Settle, Limit time.Duration }
 // workers: their handles of its memory outlive it, and they go on with them.
 func (j *Judge) hearGroups(now time.Time, f Groups) {
 	j.grouped = true
-	for _, l := range j.pairs.See(now, f.Groups) {
+	for _, l := range j.pairs.See(now, f.Groups, j.cfg.Rollout.Settle) {
 		if l.Role == serving.Prefill {
 			for _, w := range l.Hit {
 				j.leftBy(now, w, l)

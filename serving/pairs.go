@@ -17,16 +17,13 @@ type Pairs struct {
 
 // pair is what is remembered of one group.
 type pair struct {
-	// Peers are those that ran when the group was seen last, by UID.
-	Peers map[Role]map[string]running `json:",omitempty"`
+	// Peers are those that ran when the group was seen last, or had run before, by UID.
+	Peers map[Role]map[string]peer `json:",omitempty"`
 	// Here are the lives of our own, by UID.
 	Here map[string]string `json:",omitempty"`
 	// Steady is as Pairs.Steady says.
 	Steady time.Time `json:",omitzero"`
 }
-
-// running is a worker that runs.
-type running struct{ Name, Life string }
 
 // Loss is a worker whose engine runs no more.
 type Loss struct {
@@ -41,8 +38,9 @@ type Loss struct {
 }
 
 // See takes in all groups of the node, and gives what was lost since the last time.
-// What is not known of a group stays as it was.
-func (p *Pairs) See(now time.Time, groups []Group) (lost []Loss) {
+// What is not known of a group stays as it was. One that nobody can have handles of is no
+// loss: it was never ready in its life, or comes and goes, and was not ready for settle.
+func (p *Pairs) See(now time.Time, groups []Group, settle time.Duration) (lost []Loss) {
 	before := p.Groups
 	p.Groups = make(map[string]*pair, len(groups))
 	for _, g := range groups {
@@ -52,11 +50,12 @@ func (p *Pairs) See(now time.Time, groups []Group) (lost []Loss) {
 			p.Groups[g.Name] = was
 			continue
 		}
-		losses, next := was.see(g)
+		g = was.recall(g)
+		losses, next := was.see(now, g, settle)
 		next.Steady = was.steady(now, g, losses)
 		p.Groups[g.Name] = next
 		for _, l := range losses {
-			p.hold(now, l, len(was.Peers[l.Role]))
+			p.hold(now, l, was.ran(l.Role))
 		}
 		lost = append(lost, losses...)
 	}
@@ -73,16 +72,16 @@ func (g Group) known() bool {
 }
 
 // see compares a group with what was remembered of it.
-func (was *pair) see(g Group) (lost []Loss, next *pair) {
-	next = &pair{Peers: map[Role]map[string]running{}, Here: map[string]string{}}
+func (was *pair) see(at time.Time, g Group, settle time.Duration) (lost []Loss, next *pair) {
+	next = &pair{Peers: map[Role]map[string]peer{}, Here: map[string]string{}}
 	for _, w := range g.Here {
 		next.Here[w.UID] = w.Life
 	}
 	for role, workers := range g.Peers {
-		now := map[string]running{}
+		now := map[string]peer{}
 		for _, w := range workers {
-			if w.Life != "" {
-				now[w.UID] = running{w.Name, w.Life}
+			if one := was.peer(role, w.UID).next(at, w); one.Life != "" || one.Again {
+				now[w.UID] = one
 			}
 		}
 		next.Peers[role] = now
@@ -90,7 +89,7 @@ func (was *pair) see(g Group) (lost []Loss, next *pair) {
 			continue
 		}
 		for uid, peer := range was.Peers[role] {
-			if now[uid].Life != peer.Life {
+			if now[uid].Life != peer.Life && peer.counts(at, settle) {
 				lost = append(lost, Loss{Group: g.Name, Name: peer.Name, Role: role, How: became(workers, uid), Hit: was.hit(g, role)})
 			}
 		}

@@ -33,6 +33,8 @@ type Worker struct {
 	// Life tells one start of its engine from the next; empty while the engine does
 	// not run.
 	Life string `json:"life,omitempty"`
+	// Unheard: its node says nothing of its containers at the moment, and Life is not known.
+	Unheard bool `json:"unheard,omitempty"`
 	// Unready: it is not ready yet, or no more, or about to end. One that has ended for
 	// good, and that nobody will start again, is not.
 	Unready bool `json:"unready,omitempty"`

@@ -83,7 +83,8 @@ func saysLeft(pod *corev1.Pod) bool {
 
 // peer is a pod of any node as a worker.
 func peer(pod *corev1.Pod, role serving.Role, now time.Time) serving.Worker {
-	return serving.Worker{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Role: role, Life: engineLife(pod, now), Unready: unready(pod)}
+	life, heard := engineLife(pod, now)
+	return serving.Worker{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Role: role, Life: life, Unheard: !heard, Unready: unready(pod)}
 }
 
 // unready says whether a pod is about to end, or not ready. One that has ended for good is
@@ -119,11 +120,11 @@ func hasGPU(limits corev1.ResourceList) bool {
 }
 
 // engineLife tells one start of a pod's engine from the next; empty while it does not
-// run. A pod whose time to end is over, and that nobody has heard of, was lost with its
-// node.
-func engineLife(pod *corev1.Pod, now time.Time) string {
+// run, and false while it should and its containers are not told. A pod whose time to end
+// is over, and that nobody has heard of, was lost with its node.
+func engineLife(pod *corev1.Pod, now time.Time) (lived string, heard bool) {
 	if over(pod) || pod.DeletionTimestamp != nil && now.After(pod.DeletionTimestamp.Add(overdue)) {
-		return ""
+		return "", true
 	}
 	only := engines(pod)
 	slim := &corev1.Pod{}
@@ -132,11 +133,14 @@ func engineLife(pod *corev1.Pod, now time.Time) string {
 			continue
 		}
 		if c.State.Running == nil {
-			return ""
+			return "", true
 		}
 		slim.Status.ContainerStatuses = append(slim.Status.ContainerStatuses, c)
 	}
-	return life(slim)
+	if len(slim.Status.ContainerStatuses) < len(only) {
+		return "", pod.Status.Phase == corev1.PodPending || pod.Status.Phase == ""
+	}
+	return life(slim), true
 }
 
 // overdue is how long a pod may be there after its time to end: the kubelet takes a

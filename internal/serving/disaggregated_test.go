@@ -53,6 +53,7 @@ func TestEngineLife(t *testing.T) {
 		status     []corev1.ContainerStatus
 		phase      corev1.PodPhase
 		deleted    *metav1.Time
+		unheard    bool
 	}{
 		{name: "not started", of: engine},
 		{name: "it runs", of: engine, status: []corev1.ContainerStatus{runs, beside}, want: "engine:1:abc"},
@@ -61,6 +62,9 @@ func TestEngineLife(t *testing.T) {
 		{name: "it has ended", of: engine, status: []corev1.ContainerStatus{container("engine", "containerd://abc", 1, false)}},
 		{name: "the pod has failed", of: engine, status: []corev1.ContainerStatus{runs}, phase: corev1.PodFailed},
 		{name: "it is to end", of: engine, status: []corev1.ContainerStatus{runs}, deleted: ago(-30 * time.Second), want: "engine:1:abc"},
+		{name: "nothing is heard of it", of: engine, phase: corev1.PodRunning, unheard: true},
+		{name: "what runs beside it is heard of", of: engine, status: []corev1.ContainerStatus{beside}, phase: corev1.PodRunning, unheard: true},
+		{name: "it waits", of: engine, phase: corev1.PodPending},
 		{name: "its node was lost", of: engine, status: []corev1.ContainerStatus{runs}, deleted: ago(time.Minute)},
 	}
 	for _, test := range tests {
@@ -68,8 +72,8 @@ func TestEngineLife(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: test.deleted}}
 			pod.Spec.Containers = []corev1.Container{test.of, {Name: "proxy"}}
 			pod.Status.Phase, pod.Status.ContainerStatuses = test.phase, test.status
-			if got := engineLife(pod, now); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
+			if got, heard := engineLife(pod, now); got != test.want || heard == test.unheard {
+				t.Errorf("got %q, %t, want %q", got, heard, test.want)
 			}
 		})
 	}
