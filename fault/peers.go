@@ -101,3 +101,6 @@ func (j *Judge) Stale() (all []Stale) {
 // Stranded gives the prefill workers of the node that keep KV cache for decode workers
 // which are gone.
 func (j *Judge) Stranded(now time.Time) []serving.Stranded { return j.pairs.Stranded(now) }
+
+// Groups gives the groups with their peers as serving.Pairs remembers them.
+func (j *Judge) Groups() []serving.Group { return j.pairs.Remembered() }

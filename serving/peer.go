@@ -77,3 +77,18 @@ func (was *pair) recall(g Group) Group {
 	g.Here, g.Peers = as(g.Here, func(w Worker) string { return was.Here[w.UID] }), peers
 	return g
 }
+
+// Remembered are the groups with their peers as they were known last. Of a peer that is
+// its name, UID, role and life.
+func (p *Pairs) Remembered() (groups []Group) {
+	for name, was := range p.Groups {
+		g := Group{Name: name, Peers: map[Role][]Worker{}}
+		for role, all := range was.Peers {
+			for uid, one := range all {
+				g.Peers[role] = append(g.Peers[role], Worker{Name: one.Name, UID: uid, Role: role, Life: one.Life})
+			}
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}

@@ -212,7 +212,8 @@ func (a *Agent) Run(ctx context.Context) error {
 		wg.Go(func() { a.opts.Watcher.Watch(ctx, a.apply.poke) })
 	}
 	wg.Go(func() { a.follow(ctx) })
-	wg.Go(func() { a.followGroups(ctx) })
+	before := a.core.judge.Groups()
+	wg.Go(func() { a.followGroups(ctx, before) })
 	wg.Go(func() { a.mark.run(ctx) })
 	wg.Go(func() { a.apply.run(ctx) })
 	wg.Go(func() { a.tell.run(ctx) })

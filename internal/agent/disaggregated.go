@@ -13,8 +13,9 @@ import (
 
 // Peers follows the groups of disaggregated serving that the node takes part in, until
 // ctx is done, and tells all of them whenever one has changed, or that none is followed.
+// Before are those with their peers as an agent knew them last.
 type Peers interface {
-	Follow(ctx context.Context, out func(serving.Company)) error
+	Follow(ctx context.Context, before []serving.Group, out func(serving.Company)) error
 }
 
 // Marker says on a pod of the node that a peer has left it; an empty text takes that
@@ -42,12 +43,12 @@ type WorkerStatus struct {
 
 // followGroups hears the groups. Where nobody follows them any more, an agent before may
 // have left what is open of one.
-func (a *Agent) followGroups(ctx context.Context) {
+func (a *Agent) followGroups(ctx context.Context, before []serving.Group) {
 	if a.opts.Peers == nil {
 		a.core.tell(ctx, grouped{serving.Company{Off: true}})
 		return
 	}
-	if err := a.opts.Peers.Follow(ctx, func(c serving.Company) { a.core.tell(ctx, grouped{c}) }); err != nil {
+	if err := a.opts.Peers.Follow(ctx, before, func(c serving.Company) { a.core.tell(ctx, grouped{c}) }); err != nil {
 		a.log.Error("the groups of disaggregated serving are not followed", "error", err)
 	}
 }

@@ -17,11 +17,13 @@ import (
 // onto their pods.
 type company struct {
 	told    chan serving.Company
+	before  []serving.Group
 	refuses bool
 	written []string
 }
 
-func (c *company) Follow(ctx context.Context, out func(serving.Company)) error {
+func (c *company) Follow(ctx context.Context, before []serving.Group, out func(serving.Company)) error {
+	c.before = before
 	for {
 		select {
 		case <-ctx.Done():
@@ -148,6 +150,24 @@ func TestAMarkIsTakenAway(t *testing.T) {
 		}
 		if s.Status().Workers != nil || len(s.Status().Incidents) > 0 {
 			t.Errorf("open are %+v of %+v", s.Status().Incidents, s.Status().Workers)
+		}
+		s.stop()
+	})
+}
+
+// TestPeersAreRememberedOverARestart, so that one that is not listed any more is looked for.
+func TestPeersAreRememberedOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := newStage(t), &company{told: make(chan serving.Company)}
+		s.adjust = func(o *Options) { o.Peers, o.Marker = c, c }
+		s.start()
+		s.polls(1)
+		c.tell("1", "1", "")
+		s.stop()
+		s.start()
+		synctest.Wait()
+		if len(c.before) != 1 || len(c.before[0].Peers[serving.Prefill]) != 2 || c.before[0].Name != "ns/g" {
+			t.Errorf("before were %+v", c.before)
 		}
 		s.stop()
 	})

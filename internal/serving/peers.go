@@ -32,8 +32,9 @@ const (
 // ctx ends, and calls out from one goroutine with all of them, whenever one has changed:
 // the prefill workers of the groups that have a decode worker here, and the other way
 // round. Nobody else's pods are watched. It waits for Run, but where no groups are
-// followed says so at once; of the pods of the node it still sees what they say.
-func (s *Serving) Follow(ctx context.Context, out func(serving.Company)) error {
+// followed says so at once; of the pods of the node it still sees what they say. Before are
+// the groups as they were known last, by an agent before this one.
+func (s *Serving) Follow(ctx context.Context, before []serving.Group, out func(serving.Company)) error {
 	if s.options.Config == nil || s.options.Disaggregated == nil {
 		out(serving.Company{Off: true})
 	}
@@ -49,7 +50,7 @@ func (s *Serving) Follow(ctx context.Context, out func(serving.Company)) error {
 	case <-ctx.Done():
 		return nil
 	}
-	f := &follower{Serving: s, client: client.Core, watches: map[peerKey]*peerWatch{}}
+	f := &follower{Serving: s, client: client.Core, watches: map[peerKey]*peerWatch{}, known: knownBefore(before)}
 	defer f.stop()
 	var last serving.Company
 	for first := true; ; {
@@ -92,6 +93,7 @@ type follower struct {
 	*Serving
 	client  *rest.RESTClient
 	watches map[peerKey]*peerWatch
+	known   map[membership]map[types.UID]types.NamespacedName
 	going   sync.WaitGroup
 }
 
@@ -125,6 +127,7 @@ func (f *follower) company(ctx context.Context, now time.Time) serving.Company {
 	}
 	f.watch(ctx, needed)
 	f.fill(byName, needed, now)
+	f.findAside(ctx, byName, now)
 	for _, g := range byName {
 		c.Groups = append(c.Groups, *g)
 	}
@@ -164,14 +167,19 @@ func (f *follower) fill(byName map[string]*serving.Group, needed map[peerKey]str
 				all = append(all, peer(pod, key.role, now))
 			}
 		}
-		slices.SortFunc(all, func(a, b serving.Worker) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
-		g.Peers[key.role] = slices.CompactFunc(all, func(a, b serving.Worker) bool { return a.UID == b.UID })
+		g.Peers[key.role] = sorted(all)
 	}
 	for g, roles := range unknown {
 		for role := range roles {
 			delete(g.Peers, role)
 		}
 	}
+}
+
+// sorted are workers by name, each once.
+func sorted(all []serving.Worker) []serving.Worker {
+	slices.SortFunc(all, func(a, b serving.Worker) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
+	return slices.CompactFunc(all, func(a, b serving.Worker) bool { return a.UID == b.UID })
 }
 
 // watch ends the watches that nobody needs, and begins those that are missing.

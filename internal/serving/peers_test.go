@@ -15,10 +15,10 @@ import (
 )
 
 // follow begins to follow the groups; await returns when they are told so.
-func (b *bench) follow() (await func(want string)) {
+func (b *bench) follow(before ...serving.Group) (await func(want string)) {
 	ctx, stop := context.WithCancel(context.Background())
 	out, done := make(chan serving.Company, 1000), make(chan error, 1)
-	go func() { done <- b.serving.Follow(ctx, func(c serving.Company) { out <- c }) }()
+	go func() { done <- b.serving.Follow(ctx, before, func(c serving.Company) { out <- c }) }()
 	b.t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -137,4 +137,37 @@ func TestStrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	await("off")
+}
+
+// TestAside: a worker whose labels somebody changes is not gone, whoever has seen that.
+func TestAside(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	prefill := b.pod("p-0", nil, of("m", "prefill"), far)
+	b.pod("d-0", nil, of("m", "decode"))
+	b.kubelet.Give(b.name, "d-0", resource, "GPU-0")
+	unlisted := b.pod("p-1", nil, far)
+	was := serving.Group{Name: b.name + "/m", Peers: map[serving.Role][]serving.Worker{serving.Prefill: {
+		{Name: b.name + "/p-1", UID: string(unlisted.UID), Life: "engine:0:p-1"}, {Name: b.name + "/p-1", UID: "another", Life: "engine:0:p-1"},
+		{Name: b.name + "/p-2", UID: "gone", Life: "engine:0:p-2"}}}}
+	b.start()
+	await := b.follow(was)
+	await("m: d-0 on [GPU-0], prefill p-0(engine:0:p-0) p-1(engine:0:p-1)")
+	delete(prefill.Labels, "llm-d.ai/role")
+	prefill, err := b.admin.CoreV1().Pods(b.name).Update(t.Context(), prefill, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.pod("p-3", nil, of("m", "prefill"), far)
+	await("m: d-0 on [GPU-0], prefill p-0(engine:0:p-0) p-1(engine:0:p-1) p-3(engine:0:p-3)")
+	prefill.Status.ContainerStatuses = []corev1.ContainerStatus{container("engine", "containerd://anew", 1, true)}
+	b.status(prefill)
+	await("m: d-0 on [GPU-0], prefill p-0(engine:1:anew) p-1(engine:0:p-1) p-3(engine:0:p-3)")
+	now := int64(0)
+	for _, name := range []string{"p-0", "p-1"} {
+		if err := b.admin.CoreV1().Pods(b.name).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await("m: d-0 on [GPU-0], prefill p-3(engine:0:p-3)")
 }
