@@ -32,20 +32,20 @@ const missingFor = 15 * time.Second
 
 // Stands says how the replicas stand, sorted by name, where some were left by a peer,
 // whose name it is, and may serve what is gone. Left out are those that serve as they
-// like, until they have shown that they do.
+// like, until they have shown that they do, or that they do not.
 func (t Trials) Stands(now time.Time, left map[ID]string) (all []Stand) {
 	for _, one := range t.List() {
 		s := Stand{Replica: one.Replica}
 		peer := left[one.Replica.ID()]
 		switch {
-		case one.Held && !one.Open():
+		case one.Waits():
 			s.Standing, s.Why = OnProbation, one.asks(now)
 		case peer != "":
 			s.Standing, s.Why = Degraded, leftBy(peer)
-		case !one.Open():
-			continue
 		case !one.Failing.IsZero():
 			s.Standing, s.Why = Degraded, one.Why
+		case !one.Open():
+			continue
 		}
 		all = append(all, s)
 	}

@@ -15,6 +15,7 @@ func TestStands(t *testing.T) {
 	open := Trial{Over: now, Passed: Passes}
 	failing := open
 	failing.Failing, failing.Why = now, "the canary's request: cut"
+	never := Trial{Failing: now, Why: failing.Why}
 	for name, c := range map[string]struct {
 		trial Trial
 		left  bool
@@ -24,6 +25,7 @@ func TestStands(t *testing.T) {
 		"in service, left":         {open, true, []Stand{{Standing: Degraded, Why: left}}},
 		"failing":                  {failing, false, []Stand{{Standing: Degraded, Why: failing.Why}}},
 		"failing, left":            {failing, true, []Stand{{Standing: Degraded, Why: left}}},
+		"never passed, failing":    {never, false, []Stand{{Standing: Degraded, Why: failing.Why}}},
 		"on probation":             {Trial{Held: true}, false, []Stand{{Standing: OnProbation, Why: Trial{}.asks(now)}}},
 		"on probation, left":       {Trial{Held: true}, true, []Stand{{Standing: OnProbation, Why: Trial{}.asks(now)}}},
 		"not proved":               {Trial{}, false, nil},

@@ -38,8 +38,8 @@ type Trial struct {
 	Failed int `json:"failed,omitempty"`
 	// Over is when it had passed often enough; zero before.
 	Over time.Time `json:"over,omitzero"`
-	// Failing is since when it fails again; zero where it does not. Only a canary says
-	// so.
+	// Failing is since when it has requests and fails; zero where it does not. Only a
+	// canary says so.
 	Failing time.Time `json:"failing,omitzero"`
 	// Why is what the last look lacked, empty where it was passed. Lacks is why nobody
 	// looks.
@@ -59,7 +59,10 @@ type engineAt struct{ endpoint, engine string }
 // of says whether the trial is one of this life.
 func (t *Trial) of(r Replica) bool { return t.Replica.ID() == r.ID() && t.Replica.Life == r.Life }
 
-// Open says whether the replica may have requests.
+// Waits says whether the replica gets no requests before its trial is over.
+func (t Trial) Waits() bool { return t.Held && !t.Open() }
+
+// Open says whether the trial is over.
 func (t Trial) Open() bool { return !t.Over.IsZero() }
 
 // Wants is why the replica cannot be counted on yet, in words; empty where it can.
@@ -97,7 +100,7 @@ func (t Trials) Replicas(now time.Time, all []Entrant) {
 
 func begin(now time.Time, e Entrant) *Trial {
 	t := &Trial{Replica: e.Replica, Since: now, Why: "nothing was seen of it yet"}
-	if e.Proved && e.Failing {
+	if e.Failing && !e.Held {
 		t.Failing = now
 	}
 	return t
@@ -203,10 +206,10 @@ func (t *Trial) look(now time.Time, why string) {
 	}
 	switch {
 	case t.Passed >= Passes && !t.Open():
-		t.Over = now
+		t.Over, t.Failing = now, time.Time{}
 	case t.Passed >= Passes:
 		t.Failing = time.Time{}
-	case t.Failed >= Passes && t.Open() && t.Failing.IsZero():
+	case t.Failed >= Passes && t.Canary != nil && !t.Waits() && t.Failing.IsZero():
 		t.Failing = now
 	}
 }

@@ -162,6 +162,30 @@ func TestTrialGoesOn(t *testing.T) {
 	}
 }
 
+// TestTrialThatIsNotHeld: one that has requests in this life and has never passed fails as
+// well, and one that waits for its trial does not.
+func TestTrialThatIsNotHeld(t *testing.T) {
+	t.Parallel()
+	for _, held := range []bool{false, true} {
+		trial := newTrial(Entrant{Replica: cold, Asked: true, Held: held})
+		for n, o := range []Outcome{Frozen, Passed, Frozen, Frozen, Passed, Frozen, Passed, Passed} {
+			trial.probe(o)
+			if got := trial.List()[0]; !got.Failing.IsZero() != (!held && n >= 3 && n < 7) || got.Open() != (n == 7) {
+				t.Errorf("held %t, after probe %d: %+v", held, n, got)
+			}
+		}
+	}
+	unasked := newTrial(Entrant{Replica: cold})
+	unasked.look(silent)
+	if got := unasked.look(silent); !got.Failing.IsZero() {
+		t.Errorf("nobody asks it, and it fails: %+v", got)
+	}
+	before := newTrial(Entrant{Replica: cold, Asked: true, Failing: true})
+	if got := before.List()[0]; got.Failing.IsZero() || got.Open() {
+		t.Errorf("one that its pod calls degraded: %+v", got)
+	}
+}
+
 // TestTrialOfALife begins anew with each life, and not with each look; whoever lets a
 // replica have requests by hand ends it.
 func TestTrialOfALife(t *testing.T) {

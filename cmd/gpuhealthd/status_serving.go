@@ -63,10 +63,10 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 // stands says how a replica stands that has not proved that it serves.
 func stands(t serving.Trial) string {
 	switch {
-	case t.Open():
-		return "fails"
-	case t.Held:
+	case t.Waits():
 		return "gets no requests yet"
+	case !t.Failing.IsZero():
+		return "fails"
 	}
 	return "has not proved that it serves"
 }

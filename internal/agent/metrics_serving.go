@@ -92,14 +92,14 @@ func trialNames() []string { return []string{"held", "unproved", "passed", "fail
 
 func trialName(t serving.Trial) string {
 	switch {
-	case t.Held && !t.Open():
+	case t.Waits():
 		return "held"
+	case !t.Failing.IsZero():
+		return "failing"
 	case !t.Open():
 		return "unproved"
-	case t.Failing.IsZero():
-		return "passed"
 	}
-	return "failing"
+	return "passed"
 }
 
 // outcomes are those of a canary's requests.

@@ -107,7 +107,7 @@ func (c *core) prove() {
 		c.sources.Unproved = []string{"the replicas, which were not looked at yet"}
 	}
 	for _, t := range c.trials.List() {
-		a.held[lifeOf(t.Replica)] = t.Held && !t.Open()
+		a.held[lifeOf(t.Replica)] = t.Waits()
 		if want := t.Wants(); want != "" {
 			c.sources.Unproved = append(c.sources.Unproved, t.Replica.Name+": "+want)
 		}
