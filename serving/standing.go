@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -22,7 +23,7 @@ const (
 type Stand struct {
 	Replica  Replica
 	Standing Standing
-	// Why stays the same while the standing does, but for what is found to be missing.
+	// Why stays the same while the standing and the kind of its reason do.
 	Why string
 }
 
@@ -43,7 +44,7 @@ func (t Trials) Stands(now time.Time, left map[ID]string) (all []Stand) {
 		case peer != "":
 			s.Standing, s.Why = Degraded, leftBy(peer)
 		case !one.Failing.IsZero():
-			s.Standing, s.Why = Degraded, one.Why
+			s.Standing, s.Why = Degraded, cmp.Or(one.words.text, "it fails its canary")
 		case !one.Open():
 			continue
 		}
@@ -77,13 +78,17 @@ func leftBy(peer string) string { return mayServeFrom + peer + ", which is gone"
 // SaysLeft says whether the reason of a standing is that of one that was left by a peer.
 func SaysLeft(why string) bool { return strings.HasPrefix(why, mayServeFrom) }
 
-// asks is what a trial asks of a replica.
+// asks is what a trial asks of a replica, and why it was not passed.
 func (t Trial) asks(now time.Time) string {
-	switch {
-	case t.Lacks != "" && now.Sub(t.Since) >= missingFor:
+	if t.Lacks != "" && now.Sub(t.Since) >= missingFor {
 		return "nobody can tell whether it serves: " + t.Lacks
-	case t.Canary != nil:
-		return "it has to answer two requests of a canary in a row first"
 	}
-	return "its engines have to be seen in order twice in a row first"
+	asks := "its engines have to be seen in order twice in a row first"
+	if t.Canary != nil {
+		asks = "it has to answer two requests of a canary in a row first"
+	}
+	if t.words.text != "" {
+		asks += "; " + t.words.text
+	}
+	return asks
 }

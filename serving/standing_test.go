@@ -14,8 +14,9 @@ func TestStands(t *testing.T) {
 	const left = "it may serve from ns/p, which is gone"
 	open := Trial{Over: now, Passed: Passes}
 	failing := open
-	failing.Failing, failing.Why = now, "the canary's request: cut"
-	never := Trial{Failing: now, Why: failing.Why}
+	const cut = "the canary's request: cut"
+	failing.Failing, failing.Why, failing.words = now, "the canary's request: slow", words{text: cut}
+	never, held := Trial{Failing: now}, Trial{Held: true, Canary: &Recent{}, words: failing.words}
 	for name, c := range map[string]struct {
 		trial Trial
 		left  bool
@@ -23,10 +24,11 @@ func TestStands(t *testing.T) {
 	}{
 		"in service":               {open, false, []Stand{{Standing: InService}}},
 		"in service, left":         {open, true, []Stand{{Standing: Degraded, Why: left}}},
-		"failing":                  {failing, false, []Stand{{Standing: Degraded, Why: failing.Why}}},
+		"failing":                  {failing, false, []Stand{{Standing: Degraded, Why: cut}}},
 		"failing, left":            {failing, true, []Stand{{Standing: Degraded, Why: left}}},
-		"never passed, failing":    {never, false, []Stand{{Standing: Degraded, Why: failing.Why}}},
+		"never passed, failing":    {never, false, []Stand{{Standing: Degraded, Why: "it fails its canary"}}},
 		"on probation":             {Trial{Held: true}, false, []Stand{{Standing: OnProbation, Why: Trial{}.asks(now)}}},
+		"on probation, cut":        {held, false, []Stand{{Standing: OnProbation, Why: "it has to answer two requests of a canary in a row first; " + cut}}},
 		"on probation, left":       {Trial{Held: true}, true, []Stand{{Standing: OnProbation, Why: Trial{}.asks(now)}}},
 		"not proved":               {Trial{}, false, nil},
 		"not proved, left":         {Trial{}, true, []Stand{{Standing: Degraded, Why: left}}},

@@ -48,6 +48,8 @@ type Trial struct {
 	// Canary is nil where no canary asks.
 	Canary *Recent `json:"canary,omitempty"`
 
+	// words are why it does not pass, as its pod says it.
+	words words
 	// looked is when its engines were looked at, before what they said then.
 	looked time.Time
 	before map[engineAt]Reading
@@ -199,16 +201,17 @@ func (r Reading) lacks(last Reading, seen bool) string {
 
 // look counts one look, of which why is what it lacked.
 func (t *Trial) look(now time.Time, why string) {
+	t.words.take(why)
 	if t.Why = why; why == "" {
 		t.Passed, t.Failed = t.Passed+1, 0
 	} else {
 		t.Passed, t.Failed = 0, t.Failed+1
 	}
 	switch {
-	case t.Passed >= Passes && !t.Open():
-		t.Over, t.Failing = now, time.Time{}
 	case t.Passed >= Passes:
-		t.Failing = time.Time{}
+		if t.Failing, t.words = (time.Time{}), (words{}); !t.Open() {
+			t.Over = now
+		}
 	case t.Failed >= Passes && t.Canary != nil && !t.Waits() && t.Failing.IsZero():
 		t.Failing = now
 	}

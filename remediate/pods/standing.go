@@ -1,10 +1,12 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,17 +45,25 @@ type Told struct {
 // whyLimit bounds a reason in bytes: admission.yaml bounds the annotation.
 const whyLimit = 400
 
-// tell gives label and annotation for a state, as a patch has them.
-func tell(s State, why string) (label, annotation any) {
+// tell gives label and annotation for a state that begins, as a patch has them.
+func tell(s State, why string) (label, annotation any) { return tellSince(s, why, time.Now()) }
+
+// tellSince is the same for a state that has begun at a time.
+func tellSince(s State, why string, at time.Time) (label, annotation any) {
 	if s == InService {
 		return nil, nil
 	}
-	text, err := json.Marshal(Told{s, time.Now().UTC().Truncate(time.Second), why[:min(len(why), whyLimit)]})
-	if err != nil {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // an engine may answer with a page
+	if err := encoder.Encode(Told{s, at.UTC().Truncate(time.Second), clip(why)}); err != nil {
 		panic(err) // of strings and a time: never
 	}
-	return string(s), string(text)
+	return string(s), strings.TrimSpace(text.String())
 }
+
+// clip bounds a reason.
+func clip(why string) string { return strings.ToValidUTF8(why[:min(len(why), whyLimit)], "") }
 
 // ToldOf is what a pod says; zero where it says nothing, or what cannot be read.
 func ToldOf(pod *corev1.Pod) (t Told) {
@@ -106,14 +116,18 @@ func (p *Pods) Settle(ctx context.Context, pod *corev1.Pod, want State, why stri
 	if w.Deed || !w.Gated && !w.Labelled {
 		return nil
 	}
+	why = clip(why)
 	return errors.Join(p.mark(ctx, pod, w, want, why), p.turn(ctx, pod, w, want, why))
 }
 
 // mark changes label and annotation, and the label that requests go by.
 func (p *Pods) mark(ctx context.Context, pod *corev1.Pod, w Way, want State, why string) error {
 	labels, annotations := map[string]any{}, map[string]any{}
-	if w.State != want {
+	switch told := ToldOf(pod); {
+	case w.State != want:
 		labels[KeyServing], annotations[KeyServing] = tell(want, why)
+	case want != InService && (told.State != want || told.Why != why):
+		labels[KeyServing], annotations[KeyServing] = tellSince(want, why, cmp.Or(told.Since, time.Now()))
 	}
 	value, in := pod.Labels[LabelInRotation]
 	had, out := pod.Annotations[AnnotationOut]

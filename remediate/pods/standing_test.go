@@ -2,7 +2,9 @@ package pods
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -132,5 +134,45 @@ func TestWayOf(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
+	}
+}
+
+// TestSettleSaysWhy: a pod says the newest reason, and since when it stands so; a long one
+// is cut, and not written again and again.
+func TestSettleSaysWhy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run("why", closed)
+	long := strings.Repeat("<€", 200)
+	var first Told
+	for _, why := range []string{"one", "two", long} {
+		for range 2 {
+			before := b.get("why").ResourceVersion
+			if err := b.Settle(b.t.Context(), b.get("why"), OnProbation, why); err != nil {
+				t.Fatal(err)
+			}
+			pod := b.get("why")
+			told, again := ToldOf(pod), first.Why == clip(why)
+			if again && before != pod.ResourceVersion {
+				t.Errorf("%q was written twice", why)
+			}
+			if told.Why == "" || !strings.HasPrefix(why, told.Why) || gateOf(pod).Message != told.Why || len(pod.Annotations[KeyServing]) > 1024 {
+				t.Errorf("it says %+v, and its gate %q, of %q", told, gateOf(pod).Message, why)
+			}
+			if first = told; told.State != OnProbation {
+				t.Errorf("it stands %+v", told)
+			}
+		}
+	}
+	since := time.Unix(1e9, 0).UTC()
+	_, text := tellSince(OnProbation, "before", since)
+	if err := b.patch(t.Context(), b.get("why"), map[string]any{}, map[string]any{KeyServing: text}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Settle(b.t.Context(), b.get("why"), OnProbation, "now"); err != nil {
+		t.Fatal(err)
+	}
+	if told := ToldOf(b.get("why")); told.Why != "now" || !told.Since.Equal(since) {
+		t.Errorf("it says %+v", told)
 	}
 }
