@@ -55,6 +55,7 @@ func (r *replicas) turns(w fault.Workload) (fleet.Serving, bool) {
 func (r *replicas) ask(opts *agent.Options, cfg config.Config, log *slog.Logger, api *rest.Config, tools repair.Tools) error {
 	c := cfg.Serving
 	if !c.Enabled {
+		opts.Release = tools.Release
 		return nil
 	}
 	dialects, err := c.Kinds()

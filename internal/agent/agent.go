@@ -73,6 +73,8 @@ type Options struct {
 	Unfound func() []Unfound
 	// Rotation lets replicas have requests or not; nil where there are none.
 	Rotation Rotation
+	// Release takes back what Rotation of an agent before has done; nil where it goes on.
+	Release func(context.Context) error
 	// Canary asks replicas; nil where none does.
 	Canary Canary
 	// Neighbours hears the other nodes of the NVLink domain; nil where nobody can.
@@ -224,6 +226,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	wg.Go(func() { a.imex.run(ctx) })
 	wg.Go(func() { a.fleet.run(ctx) })
 	wg.Go(func() { a.rotate.run(ctx) })
+	if a.opts.Release != nil {
+		wg.Go(func() { a.release(ctx) })
+	}
 	if a.opts.Canary != nil {
 		wg.Go(func() { a.askReplicas(ctx) })
 	}

@@ -60,8 +60,10 @@ type Tools struct {
 	// Granted says which pod was given which GPUs, nil where there are no pods;
 	// Processes looks for those that have any GPU of the node open.
 	Granted func(context.Context) ([]pods.Grant, error)
-	// Settle makes a pod say how it stands; nil where there are no pods.
+	// Settle makes a pod say how it stands, and Release takes back what all say; nil where
+	// there are no pods.
 	Settle    func(ctx context.Context, pod *corev1.Pod, want pods.State, why string) error
+	Release   func(context.Context) error
 	Processes func() holders.Found
 	// Devices gives the UUIDs of the GPUs and MIG devices of the node.
 	Devices func() []string
@@ -93,7 +95,7 @@ func New(o Options) (Tools, error) {
 		Processes: p.everybody, Devices: p.devices}
 	if p.pods != nil {
 		tools.Workloads, tools.Granted, tools.Settle = p.pods.Workloads, p.pods.Granted, p.pods.Settle
-		tools.Marker = p.pods
+		tools.Marker, tools.Release = p.pods, p.pods.Release
 	}
 	return tools, nil
 }

@@ -32,7 +32,7 @@ func (s *Serving) entrant(pod *corev1.Pod, r serving.Replica, lacks string) serv
 		e.Held = s.options.Every
 	case w.Gated:
 		e.Proved = true
-	case w.Labelled && s.options.Every:
+	case w.Labelled && (s.options.Every || !w.Open): // held by an agent to which each life counted
 		e.Held = s.lives[pod.UID].anew || !w.Open
 		e.Proved = !e.Held
 	}

@@ -67,7 +67,7 @@ func TestEntrants(t *testing.T) {
 		"started anew since":       {gate("True", pods.ReasonProved, -time.Minute), false, entry{}, entry{held: true}},
 		"labelled, found so":       {rotated, false, entry{}, entry{proved: true}},
 		"labelled, anew":           {rotated, true, entry{}, entry{held: true}},
-		"labelled, on probation":   {probationary, false, entry{}, entry{held: true}},
+		"labelled, on probation":   {probationary, false, entry{held: true}, entry{held: true}},
 		"labelled, drained":        {drained, true, entry{}, entry{}},
 		"labelled, degraded":       {degraded, false, entry{failing: true}, entry{proved: true, failing: true}},
 		"labelled, left by a peer": {left, false, entry{}, entry{proved: true}},

@@ -42,7 +42,7 @@ func TestAFrozenReplicaNeverPasses(t *testing.T) {
 	h.Kill()
 	h.StartReady()
 	h.awaitAnswers(2, "frozen")
-	if got := h.gateOf("frozen"); got.Status != corev1.ConditionFalse {
+	if got := h.gateOf("frozen"); got.Status != corev1.ConditionFalse || !strings.Contains(got.Message, "; the canary's request: frozen") {
 		t.Errorf("the gate is %+v", got)
 	}
 	if !strings.Contains(h.StatusText(), h.full("frozen")+" gets no requests yet: the canary's request: frozen") {
@@ -91,6 +91,22 @@ func TestEveryLifeIsOnTrial(t *testing.T) {
 	h.Kill() // the next one goes on with the trials
 	h.StartReady()
 	h.awaitGate("gated", "True", "")
+	h.awaitLabel("labelled", "yes", "")
+}
+
+// TestTrialsAreSwitchedOff: whoever was held has requests again.
+func TestTrialsAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	h := withCanary(t)
+	h.Config.Serving.Probation = config.LivesEvery
+	h.deploy("labelled", []int{1}, "-token-rate", "100")
+	h.begins()
+	h.awaitAnswers(1, "passed")
+	h.restarts("labelled", 1, "-load", "1h")
+	h.awaitLabel("labelled", "", "probation")
+	h.Stop()
+	h.Config.Serving.Enabled, h.Config.Serving.Canary.Enabled = false, false
+	h.StartReady()
 	h.awaitLabel("labelled", "yes", "")
 }
 
