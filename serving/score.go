@@ -44,7 +44,9 @@ func (w *Watch) Scores(now time.Time, fleet Fleet, sick map[string]bool) []Score
 		l := w.look(now, r)
 		s := Score{Replica: r.now, Model: r.model(), State: l.State, Latency: r.latency(), Parts: map[Part]float64{}}
 		s.Set(PartProgress, w.progress(now, r, l))
-		s.Set(PartGPU, w.inOrder(now, l, sick))
+		if gpu := w.inOrder(now, l, sick); gpu != nil && (*gpu < 1 || r.told()) {
+			s.Set(PartGPU, gpu)
+		}
 		scores = append(scores, s)
 	}
 	for i := range scores {
@@ -52,6 +54,15 @@ func (w *Watch) Scores(now time.Time, fleet Fleet, sick map[string]bool) []Score
 		s.Set(PartLatency, worst(s.Latency.against(peers(scores, i)), s.Latency.against(fleet[s.Model])))
 	}
 	return scores
+}
+
+// told says whether any engine of a replica has told of itself: that the GPUs are in order
+// speaks for nobody else.
+func (r *replica) told() bool {
+	for range r.engines() {
+		return true
+	}
+	return false
 }
 
 // Set adds a part, from 0 to 1, where it is known.

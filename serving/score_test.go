@@ -121,3 +121,23 @@ func TestNoScore(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestScoreOfOneThatIsMute: GPUs in order are no replica that serves, and one that is not
+// speaks against it.
+func TestScoreOfOneThatIsMute(t *testing.T) {
+	w, now := New(Config{}), time.Unix(1e9, 0)
+	one := Replica{Name: "ns/mute", GPUs: []string{"GPU-0"}}
+	alive := true
+	idle := 0.0
+	for range 3 {
+		now = now.Add(5 * time.Second)
+		w.Polled(now, map[string]Activity{"GPU-0": {At: now, Busy: &idle, Watts: &idle}})
+		w.Scraped([]Scrape{{Replica: one, Endpoint: "http://a", At: now, Answer: Silent, Alive: &alive}}, nil)
+	}
+	if got := w.Scores(now, nil, nil)[0]; got.Value != nil || len(got.Parts) > 0 {
+		t.Errorf("it scores %+v", got)
+	}
+	if got := w.Scores(now, nil, map[string]bool{"GPU-0": true})[0]; got.Value == nil || *got.Value != 0 {
+		t.Errorf("with a GPU at fault it scores %+v", got)
+	}
+}

@@ -80,6 +80,19 @@ func (t Trial) Wants() string {
 	return fmt.Sprintf("it has passed %d of %d times", t.Passed, Passes)
 }
 
+// Stands says how the replica stands, in words.
+func (t Trial) Stands() string {
+	switch {
+	case t.Waits():
+		return "gets no requests yet"
+	case !t.Failing.IsZero():
+		return "fails"
+	case !t.Open():
+		return "has not proved that it serves"
+	}
+	return "serves"
+}
+
 // Trials follow the replicas of a node. A replica passes by whole answers to a
 // canary; where none asks it, by what its engines tell: tokens that come while
 // requests are open, or engines with nothing to do that answer. That a process

@@ -11,7 +11,6 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/internal/agent"
 	"github.com/gpuhealthd/gpuhealthd/internal/replay"
-	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
 // servingLines say how the replicas of the node are.
@@ -24,14 +23,14 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 		fmt.Fprintln(out, "Serving   who serves is not known yet: the kubelet has not said, or the API server")
 		return
 	}
-	counts := map[serving.State]int{}
+	counts := map[string]int{}
 	for _, r := range v.Replicas {
-		counts[r.State]++
+		counts[v.Word(r)]++
 	}
 	var parts []string
-	for _, state := range serving.States() {
-		if n := counts[state]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+	for _, word := range agent.Words() {
+		if n := counts[word]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
 		}
 	}
 	text := replay.Count(len(v.Replicas), "replica")
@@ -49,7 +48,7 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 	}
 	for _, t := range v.Trials {
 		if why := t.Wants(); why != "" {
-			fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s %s: %s", t.Replica.Name, stands(t), why))))
+			fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s %s: %s", t.Replica.Name, t.Stands(), why))))
 		}
 	}
 	for _, u := range v.Unfound {
@@ -58,17 +57,6 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 	for _, u := range v.Unasked {
 		fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(fmt.Sprintf("%s, %s: %s", u.Replica, u.Endpoint, u.Why))))
 	}
-}
-
-// stands says how a replica stands that has not proved that it serves.
-func stands(t serving.Trial) string {
-	switch {
-	case t.Waits():
-		return "gets no requests yet"
-	case !t.Failing.IsZero():
-		return "fails"
-	}
-	return "has not proved that it serves"
 }
 
 // replicaTable has a line for each replica.
@@ -84,7 +72,7 @@ func replicaTable(out io.Writer, s agent.Status) {
 		for _, p := range slices.Sorted(maps.Keys(r.Parts)) {
 			parts = append(parts, fmt.Sprintf("%s %.2f", p, r.Parts[p]))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", replay.Printable(r.Replica.Name), replay.Printable(r.Model), r.State, told(r.Value, "%.2f"),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", replay.Printable(r.Replica.Name), replay.Printable(r.Model), s.Serving.Word(r), told(r.Value, "%.2f"),
 			strings.Join(parts, ", "), told(r.Latency.FirstToken, "%.3fs"), told(r.Latency.PerToken, "%.3fs"))
 	}
 	_ = table.Flush() // the writer behind it keeps its error

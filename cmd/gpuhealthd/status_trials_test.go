@@ -20,13 +20,25 @@ func TestTrialsInStatus(t *testing.T) {
 	failing.Over, failing.Failing, failing.Why = noon, noon.Add(time.Hour), "the canary's request: cut"
 	passed.Over = noon
 	var text strings.Builder
-	servingLines(&text, agent.Status{Serving: &agent.ServingStatus{At: noon, Trials: []serving.Trial{failing, held, passed, unproved}}}, replay.Style{})
-	want := `Serving   0 replicas
+	status := agent.Status{Serving: &agent.ServingStatus{At: noon, Trials: []serving.Trial{failing, held, passed, unproved}}}
+	for _, trial := range append(status.Serving.Trials, of("unasked")) {
+		status.Serving.Replicas = append(status.Serving.Replicas, serving.Score{Replica: trial.Replica, State: serving.Well})
+	}
+	servingLines(&text, status, replay.Style{})
+	want := `Serving   5 replicas: 3 well, 1 held, 1 failing
           failing fails: the canary's request: cut
           held gets no requests yet: no GPU of this node is known to be given to it
           unproved has not proved that it serves: it has passed 1 of 2 times
 `
 	if got := text.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	text.Reset()
+	status.Serving.Replicas[0].State = serving.Stalled
+	replicaTable(&text, status)
+	for _, line := range []string{"failing          stalled", "held             held", "passed           well", "unproved         well"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("no %q in\n%s", line, text.String())
+		}
 	}
 }

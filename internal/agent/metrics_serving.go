@@ -88,14 +88,20 @@ func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
 }
 
 // trialNames are how far replicas can be, as metrics have it.
-func trialNames() []string { return []string{"held", "unproved", "passed", "failing"} }
+func trialNames() []string { return []string{trialHeld, "unproved", "passed", trialFailing} }
+
+// Those that are said of a replica before its state.
+const (
+	trialHeld    = "held"
+	trialFailing = "failing"
+)
 
 func trialName(t serving.Trial) string {
 	switch {
 	case t.Waits():
-		return "held"
+		return trialHeld
 	case !t.Failing.IsZero():
-		return "failing"
+		return trialFailing
 	case !t.Open():
 		return "unproved"
 	}

@@ -44,6 +44,27 @@ type ServingStatus struct {
 	Trials []serving.Trial `json:"trials,omitempty"`
 }
 
+// Word is how a replica is, in one word of Words: its state, unless its trial says that it
+// is held or failing and its state nothing worse.
+func (s *ServingStatus) Word(r serving.Score) string {
+	if r.State == serving.Well || r.State == serving.Unclear {
+		for _, t := range s.Trials {
+			if name := trialName(t); t.Replica.ID() == r.Replica.ID() && (name == trialHeld || name == trialFailing) {
+				return name
+			}
+		}
+	}
+	return r.State.String()
+}
+
+// Words are all that Word gives.
+func Words() (all []string) {
+	for _, state := range serving.States() {
+		all = append(all, state.String())
+	}
+	return append(all, trialHeld, trialFailing)
+}
+
 // WorkloadFault is an open fault of a replica or of a job.
 type WorkloadFault struct {
 	Workload string       `json:"workload"`

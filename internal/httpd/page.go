@@ -18,12 +18,13 @@ var summary = template.Must(template.New("summary").Funcs(template.FuncMap{"numb
 <tr><th>Incident</th><th>Fault</th><th>State</th><th>Reason</th></tr>
 {{range .Incidents}}<tr><td><a href="/api/v1/events/{{.Verdict.ID}}">{{.Verdict.ID}}</a></td><td>{{.Verdict.Class}}</td><td>{{.State}}</td><td>{{.Verdict.Reason}}</td></tr>
 {{end}}</table>{{end}}
-{{with .Serving}}<table>
+{{with $serving := .Serving}}<table>
 <tr><th>Replica</th><th>Model</th><th>State</th><th>Score</th><th>Parts</th><th>First token</th><th>Per token</th></tr>
-{{range .Replicas}}<tr><td>{{.Replica.Name}}</td><td>{{.Model}}</td><td>{{.State}}</td><td>{{number .Value}}</td><td>{{range $part, $value := .Parts}}{{$part}} {{printf "%.2f" $value}} {{end}}</td><td>{{number .Latency.FirstToken}}</td><td>{{number .Latency.PerToken}}</td></tr>
+{{range .Replicas}}<tr><td>{{.Replica.Name}}</td><td>{{.Model}}</td><td>{{$serving.Word .}}</td><td>{{number .Value}}</td><td>{{range $part, $value := .Parts}}{{$part}} {{printf "%.2f" $value}} {{end}}</td><td>{{number .Latency.FirstToken}}</td><td>{{number .Latency.PerToken}}</td></tr>
 {{end}}</table>
 {{range .Faults}}<p>{{.Workload}}: {{.Fault}}, {{.Action}}: {{.Reason}}</p>
-{{end}}{{with .Fleet}}<p>{{.}}</p>{{end}}
+{{end}}{{range .Trials}}{{with $trial := .}}{{with .Wants}}<p>{{$trial.Replica.Name}} {{$trial.Stands}}: {{.}}</p>
+{{end}}{{end}}{{end}}{{with .Fleet}}<p>{{.}}</p>{{end}}
 {{range .Unasked}}<p>{{.Replica}}, {{.Endpoint}}: {{.Why}}</p>{{end}}{{end}}
 `))
 
