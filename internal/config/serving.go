@@ -59,11 +59,11 @@ type Canary struct {
 	// how many all replicas of the node may get.
 	Period    Duration `yaml:"period"`
 	PerMinute int      `yaml:"perMinute"`
-	// Frozen is how long a stream may be open without a token, FirstToken how long
-	// the first may take.
+	// Frozen is how long a stream may be open without a token, at most 10m, FirstToken how
+	// long the first may take, at most Frozen.
 	Frozen     Duration `yaml:"frozen"`
 	FirstToken Duration `yaml:"firstToken"`
-	// Rate is how many tokens a second are the least.
+	// Rate is how many tokens a second are the least, from 0 to 1000.
 	Rate float64 `yaml:"rate"`
 }
 
@@ -82,6 +82,13 @@ const (
 	minCanary = 5 * time.Second
 )
 
+// The most: a request that is let go on for longer takes a place in the engine, and no
+// engine gives one user so many tokens.
+const (
+	maxFrozen = Duration(10 * time.Minute)
+	maxRate   = 1000
+)
+
 func (s Serving) check() []finding {
 	under := func(field string, d Duration, least time.Duration) finding {
 		return finding{"serving." + field, time.Duration(d) < least, fmt.Sprintf("%s is less than %s", time.Duration(d), least)}
@@ -94,7 +101,9 @@ func (s Serving) check() []finding {
 		{"serving.prometheus", s.Prometheus != "" && !isURL(s.Prometheus), fmt.Sprintf("%q is not a URL of http or https", s.Prometheus)},
 		under("canary.period", s.Canary.Period, minCanary), under("canary.frozen", s.Canary.Frozen, time.Second),
 		{"serving.canary.perMinute", s.Canary.PerMinute < 1 || s.Canary.PerMinute > 600, fmt.Sprintf("%d is not from 1 to 600", s.Canary.PerMinute)},
-		{"serving.canary.rate", s.Canary.Rate < 0, fmt.Sprintf("%g is negative", s.Canary.Rate)},
+		{"serving.canary.frozen", s.Canary.Frozen > maxFrozen, fmt.Sprintf("%s is more than %s", time.Duration(s.Canary.Frozen), time.Duration(maxFrozen))},
+		{"serving.canary.firstToken", s.Canary.FirstToken > s.Canary.Frozen, fmt.Sprintf("%s is more than serving.canary.frozen, %s, which ends a request", time.Duration(s.Canary.FirstToken), time.Duration(s.Canary.Frozen))},
+		{"serving.canary.rate", !(s.Canary.Rate >= 0 && s.Canary.Rate <= maxRate), fmt.Sprintf("%g is not from 0 to %d", s.Canary.Rate, maxRate)},
 		oneOf("serving.probation", s.Probation, LivesGated, LivesEvery),
 		{"serving.canary.enabled", s.Canary.Enabled && !s.Enabled, "true, and serving.enabled is not"},
 	}

@@ -31,7 +31,7 @@ func withCanary(t testing.TB) *servingHost {
 	h.Config.Serving.Period, h.Config.Serving.Deadline = config.Duration(time.Second), config.Duration(time.Second)
 	c := &h.Config.Serving.Canary
 	c.Enabled, c.Period, c.PerMinute = true, config.Duration(5*time.Second), 600
-	c.Frozen, c.Rate = config.Duration(2*time.Second), 10
+	c.Frozen, c.FirstToken, c.Rate = config.Duration(2*time.Second), config.Duration(2*time.Second), 10
 	return h
 }
 
