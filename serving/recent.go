@@ -31,8 +31,8 @@ func (r *Recent) take(p Probe) {
 	}
 }
 
-// last is how the last one ended, and whether there was any.
-func (r Recent) last() (o Outcome, any bool) {
+// Last is how the last one ended, and whether there was any.
+func (r Recent) Last() (o Outcome, any bool) {
 	if len(r.Outcomes) == 0 {
 		return 0, false
 	}

@@ -143,7 +143,7 @@ func (t Trials) Probe(now time.Time, p Probe) (news bool) {
 	if have == nil || have.Canary == nil || !have.of(p.Replica) || p.At.Before(have.Since) {
 		return false
 	}
-	last, _ := have.Canary.last() // Passed where there was none
+	last, _ := have.Canary.Last() // Passed where there was none
 	recent := *have.Canary
 	recent.take(p)
 	have.Canary = &recent

@@ -15,7 +15,7 @@ import (
 type servingMetrics struct {
 	status                                       func() *ServingStatus
 	score, part, first, each, state, fault, mute *prometheus.Desc
-	asked, rate, trial, unfound                  *prometheus.Desc
+	asked, rate, trial, unfound, outcome         *prometheus.Desc
 }
 
 func newServingMetrics(status func() *ServingStatus) *servingMetrics {
@@ -33,13 +33,14 @@ func newServingMetrics(status func() *ServingStatus) *servingMetrics {
 		unfound: d("replicas_unfound", "Replicas that the configuration or a pod names and that cannot be asked, or judged, as it was meant."),
 		asked:   d("canary_first_token_seconds", "Time to the first token of the canary's last request to a replica that got one.", "replica"),
 		rate:    d("canary_tokens_per_second", "Tokens a second behind the first, of the canary's last request to a replica that got some.", "replica"),
+		outcome: d("canary_outcome", "1 for how the canary's last request to a replica ended: "+outcomes()+"; 0 for the others. Only where there was one.", "replica", "outcome"),
 		trial:   d("replica_trial", "1 for how far a replica has proved that it serves: held, without requests until it has; unproved, and it has them; passed; failing, by the canary.", "replica", "trial"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *servingMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.fault, m.mute, m.asked, m.rate, m.trial, m.unfound} {
+	for _, d := range []*prometheus.Desc{m.score, m.part, m.first, m.each, m.state, m.fault, m.mute, m.asked, m.rate, m.outcome, m.trial, m.unfound} {
 		out <- d
 	}
 }
@@ -71,6 +72,7 @@ func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
 		if t.Canary != nil {
 			known(m.asked, t.Canary.FirstToken, name)
 			known(m.rate, t.Canary.Rate, name)
+			m.ended(gauge, name, *t.Canary)
 		}
 	}
 	for _, r := range s.Replicas {
@@ -84,6 +86,17 @@ func (m *servingMetrics) Collect(out chan<- prometheus.Metric) {
 		for _, state := range serving.States() {
 			gauge(m.state, number(r.State == state), name, state.String())
 		}
+	}
+}
+
+// ended tells how a canary's last request to a replica did.
+func (m *servingMetrics) ended(gauge func(*prometheus.Desc, float64, ...string), name string, r serving.Recent) {
+	last, any := r.Last()
+	if !any {
+		return
+	}
+	for _, o := range serving.Outcomes() {
+		gauge(m.outcome, number(o == last), name, o.String())
 	}
 }
 
