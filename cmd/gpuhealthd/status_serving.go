@@ -19,6 +19,11 @@ func servingLines(out io.Writer, s agent.Status, style replay.Style) {
 	if v == nil {
 		return
 	}
+	defer func() {
+		for _, text := range v.Troubles {
+			fmt.Fprintf(out, "          %s\n", style.Bad(replay.Printable(text)))
+		}
+	}()
 	if v.At.IsZero() {
 		fmt.Fprintln(out, "Serving   who serves is not known yet: the kubelet has not said, or the API server")
 		return

@@ -42,3 +42,15 @@ func TestTrialsInStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatCannotBeFollowed is said, whether anything is known or not.
+func TestWhatCannotBeFollowed(t *testing.T) {
+	v := &agent.ServingStatus{Troubles: []string{"the pods of this node cannot be followed: forbidden"}}
+	for _, at := range []time.Time{{}, noon} {
+		v.At = at
+		var text strings.Builder
+		if servingLines(&text, agent.Status{Serving: v}, replay.Style{}); !strings.HasSuffix(text.String(), "\n          "+v.Troubles[0]+"\n") {
+			t.Errorf("got\n%s", text.String())
+		}
+	}
+}

@@ -13,6 +13,9 @@ import (
 // replicas are what the serving engines of a stage say, once a period.
 type replicas struct{ say func() []serving.Scrape }
 
+// Troubles implements Replicas.
+func (replicas) Troubles() []string { return nil }
+
 func (r replicas) Run(ctx context.Context, out func([]serving.Scrape, []serving.Job)) error {
 	for {
 		out(r.say(), nil)

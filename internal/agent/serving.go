@@ -13,6 +13,9 @@ import (
 // time, and the work without an engine.
 type Replicas interface {
 	Run(ctx context.Context, out func([]serving.Scrape, []serving.Job)) error
+	// Troubles are what keeps from knowing who serves, or who works with whom, at
+	// present, in words. It may be called from any goroutine.
+	Troubles() []string
 }
 
 // served is one look at all of them.
@@ -30,6 +33,8 @@ type ServingStatus struct {
 	// At is when they were looked at; zero while it is not known who serves.
 	At       time.Time       `json:"at,omitzero"`
 	Replicas []serving.Score `json:"replicas"`
+	// Troubles are what keeps from knowing all of them, as a right that is missing.
+	Troubles []string `json:"troubles,omitempty"`
 	// Fleet is why the latencies of the fleet are not known, or not all of them; empty
 	// where they are, or nobody is asked.
 	Fleet string `json:"fleet,omitempty"`

@@ -130,7 +130,9 @@ func (c *core) show() {
 	s.Services, s.Training = c.unseen, c.judge.Training()
 	s.Group, s.Capacity = c.survey, c.opts.CapacityOff
 	if c.opts.Replicas != nil {
-		s.Serving = cmp.Or(c.serving, &ServingStatus{Replicas: []serving.Score{}})
+		now := *cmp.Or(c.serving, &ServingStatus{Replicas: []serving.Score{}})
+		now.Troubles = c.opts.Replicas.Troubles()
+		s.Serving = &now
 	}
 	s.Fences, _ = c.plan.Fences()
 	s.Workers = c.workers(s.At)

@@ -22,6 +22,8 @@ import (
 type salon struct {
 	looks  chan []serving.Scrape
 	probes chan serving.Probe
+	// troubles are those of the watches.
+	troubles []string
 
 	mu       sync.Mutex
 	entrants []serving.Entrant
@@ -42,6 +44,9 @@ func (s *stage) hosts() *salon {
 	}
 	return h
 }
+
+// Troubles implements Replicas.
+func (h *salon) Troubles() []string { return h.troubles }
 
 func (h *salon) Run(ctx context.Context, out func([]serving.Scrape, []serving.Job)) error {
 	for {
@@ -275,4 +280,23 @@ func TestInRadius(t *testing.T) {
 			t.Errorf("%s moves pods: %t", kind, !want)
 		}
 	}
+}
+
+// TestWhatCannotBeFollowedIsInTheStatus, before anything is known and later.
+func TestWhatCannotBeFollowedIsInTheStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		h := s.hosts()
+		h.troubles = []string{"the pods of this node cannot be followed: forbidden"}
+		s.start()
+		s.polls(1)
+		if got := s.Status().Serving; len(got.Troubles) != 1 || !got.At.IsZero() {
+			t.Errorf("at first: %+v", got)
+		}
+		h.look()
+		if got := s.Status().Serving; len(got.Troubles) != 1 || got.At.IsZero() {
+			t.Errorf("after a look: %+v", got)
+		}
+		s.stop()
+	})
 }

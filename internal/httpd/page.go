@@ -25,7 +25,8 @@ var summary = template.Must(template.New("summary").Funcs(template.FuncMap{"numb
 {{range .Faults}}<p>{{.Workload}}: {{.Fault}}, {{.Action}}: {{.Reason}}</p>
 {{end}}{{range .Trials}}{{with $trial := .}}{{with .Wants}}<p>{{$trial.Replica.Name}} {{$trial.Stands}}: {{.}}</p>
 {{end}}{{end}}{{end}}{{with .Fleet}}<p>{{.}}</p>{{end}}
-{{range .Unasked}}<p>{{.Replica}}, {{.Endpoint}}: {{.Why}}</p>{{end}}{{end}}
+{{range .Troubles}}<p>{{.}}</p>
+{{end}}{{range .Unasked}}<p>{{.Replica}}, {{.Endpoint}}: {{.Why}}</p>{{end}}{{end}}
 `))
 
 // tableStyle is beside the landing page's own.

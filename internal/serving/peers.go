@@ -3,17 +3,16 @@ package serving
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/remediate/pods"
@@ -81,11 +80,15 @@ type peerKey struct {
 	role                serving.Role
 }
 
+// String names it in words.
+func (k peerKey) String() string {
+	return fmt.Sprintf("the %s workers of %s with %s", k.role, k.namespace, k.selector)
+}
+
 // peerWatch is one that goes on.
 type peerWatch struct {
-	store  cache.Store
-	synced func() bool
-	stop   func()
+	*podWatch
+	stop func()
 }
 
 // follower has the watches that are needed at the moment.
@@ -162,7 +165,7 @@ func (f *follower) fill(byName map[string]*serving.Group, needed map[peerKey]str
 		if all == nil {
 			all = []serving.Worker{}
 		}
-		for _, object := range w.store.List() {
+		for _, object := range w.List() {
 			if pod, ok := object.(*corev1.Pod); ok {
 				all = append(all, peer(pod, key.role, now))
 			}
@@ -187,6 +190,7 @@ func (f *follower) watch(ctx context.Context, needed map[peerKey]string) {
 	for key, w := range f.watches {
 		if _, still := needed[key]; !still {
 			w.stop()
+			f.troubles.over(key.String())
 			delete(f.watches, key)
 		}
 	}
@@ -199,27 +203,11 @@ func (f *follower) watch(ctx context.Context, needed map[peerKey]string) {
 
 // begin begins one watch, by label selector in one namespace.
 func (f *follower) begin(ctx context.Context, key peerKey) *peerWatch {
-	logger := logr.FromSlogHandler(f.options.Log.Handler())
 	only := func(o *metav1.ListOptions) { o.LabelSelector = key.selector }
-	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
-		Logger:        &logger,
-		ListerWatcher: cache.NewFilteredListWatchFromClient(f.client, "pods", key.namespace, only),
-		ObjectType:    &corev1.Pod{},
-		Transform:     slim,
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { f.changed() },
-			UpdateFunc: func(any, any) { f.changed() },
-			DeleteFunc: func(any) { f.changed() },
-		},
-	})
+	w := f.newWatch(f.client, follows{key.String(), key.namespace, only}, f.changed)
 	ctx, stop := context.WithCancel(ctx)
-	f.going.Go(func() { controller.RunWithContext(ctx) })
-	f.going.Go(func() { // an empty list calls nobody
-		if cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
-			f.changed()
-		}
-	})
-	return &peerWatch{store: store, synced: controller.HasSynced, stop: stop}
+	f.going.Go(func() { w.run(ctx) })
+	return &peerWatch{podWatch: w, stop: stop}
 }
 
 // changed has the groups looked at.

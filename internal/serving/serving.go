@@ -9,11 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/canary"
 	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
+	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 )
 
@@ -24,7 +27,9 @@ type Serving struct {
 	scraper *collect.Scraper
 	local   *local
 	grants  *grants
-	pods    cache.Store // nil until the first list of pods is there
+	// troubles are those with the watches.
+	troubles *troubles
+	pods     cache.Store // nil until the first list of pods is there
 	// listed is closed once they are, and who was given what is known; moved has the
 	// groups of disaggregated serving looked at.
 	listed, moved chan struct{}
@@ -49,7 +54,7 @@ func New(o Options) (*Serving, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &Serving{options: o, local: newLocal(o), grants: newGrants(o), foreign: map[string]time.Time{},
+	s := &Serving{options: o, local: newLocal(o), grants: newGrants(o), troubles: newTroubles(o.Log), foreign: map[string]time.Time{},
 		listed: make(chan struct{}), moved: make(chan struct{}, 1)}
 	var err error
 	s.scraper, err = collect.New(collect.Options{
@@ -64,23 +69,27 @@ func New(o Options) (*Serving, error) {
 // has said once who was given what.
 func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.Job)) error {
 	if s.options.Config != nil {
-		store, controller, err := watch(s.options, func() {
-			s.grants.changed()
-			s.changed()
-		})
+		client, err := apiserver.New(s.options.Config, s.options.Observe)
 		if err != nil {
 			return fmt.Errorf("watch the pods of node %s: %w", s.options.Node, err)
 		}
+		here := fields.OneTermEqualSelector("spec.nodeName", s.options.Node).String()
+		own := s.newWatch(client.Core, follows{"the pods of this node", metav1.NamespaceAll, func(o *metav1.ListOptions) { o.FieldSelector = here }}, func() {
+			s.grants.changed()
+			s.changed()
+		})
 		var following sync.WaitGroup
 		defer following.Wait()
-		following.Go(func() { controller.RunWithContext(ctx) })
+		following.Go(func() { own.run(ctx) })
 		following.Go(func() { s.grants.run(ctx) })
 		s.grants.changed() // on a node without any pod nothing else would ask
-		if !cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
+		select {
+		case <-own.listed:
+		case <-ctx.Done():
 			return nil
 		}
 		s.mu.Lock()
-		s.pods = store
+		s.pods = own
 		s.mu.Unlock()
 		select {
 		case <-s.grants.answered: // before that, who serves would seem to be gone
