@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"github.com/gpuhealthd/gpuhealthd/collector/dcgm"
 	"github.com/gpuhealthd/gpuhealthd/collector/nvml"
@@ -58,7 +60,7 @@ func runCommand() *cobra.Command {
 
 // run wires the daemon together and works until ctx is done.
 func run(ctx context.Context, cfg config.Config) error {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.Level(cfg.Log.Level)}))
+	log := newLog(os.Stderr, slog.Level(cfg.Log.Level))
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	metrics := agent.NewMetrics(reg)
@@ -88,6 +90,13 @@ func run(ctx context.Context, cfg config.Config) error {
 	}
 	log.Info("stop")
 	return nil
+}
+
+// newLog makes the log of the whole process: what client-go says by itself goes there too.
+func newLog(to io.Writer, level slog.Level) *slog.Logger {
+	log := slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: level}))
+	klog.SetSlogLogger(log)
+	return log
 }
 
 func buildInfo() prometheus.Collector {

@@ -71,9 +71,7 @@ func TestMissingRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.await()
-	if all := b.serving.Troubles(); len(all) > 0 {
-		t.Errorf("it is followed, and there is trouble: %v", all)
-	}
+	daemontest.Await(t, "it is followed, and there is no trouble", func() bool { return len(b.serving.Troubles()) == 0 })
 	if n := strings.Count(log.String(), "a right is missing"); n != 1 {
 		t.Errorf("the log has %d records of it:\n%s", n, log.String())
 	}
