@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpuhealthd/gpuhealthd/serving"
@@ -74,8 +75,9 @@ func (j *Judge) leftBy(now time.Time, w serving.Worker, l serving.Loss) {
 	if e.Life, e.Group = w.Life, l.Group; e.Lost == "" {
 		e.Lost = l.Name
 	}
-	if len(e.Evidence) < evidenceLines {
-		e.Evidence = append(e.Evidence, fmt.Sprintf("%s was left by %s, which %s", w.Name, l.Name, l.How))
+	line := fmt.Sprintf("%s was left by %s, which %s", w.Name, l.Name, l.How)
+	if len(e.Evidence) < evidenceLines && !slices.Contains(e.Evidence, line) {
+		e.Evidence = append(e.Evidence, line)
 	}
 }
 
