@@ -20,9 +20,9 @@ type part struct {
 // engines.
 func parts() []part {
 	return []part{
-		{"bursts-and-pauses", nil, func(p *player) {
+		{"bursts-and-pauses", []string{"-kind", "sglang"}, func(p *player) { // its counts lag
 			p.requests(1+rand.IntN(20), 1, 20+rand.IntN(400))
-			p.rest(time.Duration(rand.IntN(40)) * time.Second)
+			p.rest(time.Duration(rand.IntN(70)) * time.Second)
 		}},
 		{"queue-and-short-stops", []string{"-kind", "vllm-v0", "-slots", "2"}, func(p *player) {
 			done := p.begin(30, 1, 100)
