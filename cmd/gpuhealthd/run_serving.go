@@ -29,8 +29,8 @@ func (r *replicas) load(uid types.UID) (pods.Load, bool) {
 	if r.of == nil {
 		return pods.Load{}, false
 	}
-	l, known := r.of.Load(string(uid))
-	return pods.Load(l), known
+	l, may := r.of.Load(string(uid))
+	return pods.Load(l), may
 }
 
 // unfound are the replicas that are named and not found.

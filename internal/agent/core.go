@@ -378,7 +378,7 @@ func (c *core) settle(now time.Time) {
 	c.unreported(now)
 	c.show()
 	if c.plan.Ready() {
-		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.plan.Deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
+		w := wishes{node: c.plan.Desired(), events: c.plan.Outbox(), deed: c.deed(), domain: c.listens(), racked: c.sources.Domain != "", lends: c.judge.Lends(),
 			serves: c.serving != nil && len(c.serving.Replicas) > 0,
 			asks:   c.plan.Asks(), leave: c.plan.Leave(), turn: c.plan.Turn(),
 			stands: c.stands(now), looks: c.looks, marks: c.marks()}

@@ -120,6 +120,16 @@ func moves(d remediate.Deed) bool {
 	return !d.Undoing && (d.Kind == remediate.StepDrain || d.Kind == remediate.StepRestart)
 }
 
+// deed is what shall be under way. A restart that an agent before has wanted waits for
+// the first look of this one: the replica may get on by now.
+func (c *core) deed() *remediate.Deed {
+	d := c.plan.Deed()
+	if d != nil && d.Kind == remediate.StepRestart && !d.Undoing && c.looks == 0 {
+		return nil
+	}
+	return d
+}
+
 // stands are how the replicas shall stand, but for those that are about to be moved.
 func (c *core) stands(now time.Time) []serving.Stand {
 	left := c.left()

@@ -300,3 +300,47 @@ func TestWhatCannotBeFollowedIsInTheStatus(t *testing.T) {
 		s.stop()
 	})
 }
+
+// begun notes which deeds are done, each until it is called off.
+type begun struct{ deeds chan string }
+
+func (b begun) Do(ctx context.Context, d remediate.Deed, _ remediate.Owe) remediate.Outcome {
+	b.deeds <- d.ID
+	<-ctx.Done()
+	return remediate.Outcome{Result: remediate.Aborted}
+}
+
+func (b begun) Undo(context.Context, remediate.Deed) error { return nil }
+
+// TestARestartOfBeforeWaitsForALook: what an agent has on disk of a replica is no reason
+// to restart it before this life has looked at it once.
+func TestARestartOfBeforeWaitsForALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		h, hand := s.hosts(), begun{make(chan string, 10)}
+		hosts := s.adjust
+		s.adjust = func(o *Options) {
+			hosts(o)
+			o.Policy = remediate.DefaultRepair()
+			o.Doers = map[remediate.StepKind]Doer{remediate.StepRestart: hand}
+		}
+		s.make()
+		s.core.plan.Verdict(time.Now(), fault.Verdict{ID: "stall-1", Class: fault.StalledEngine, Action: fault.Restart,
+			Workloads: []fault.Workload{fault.Workload(llama.ID())}, GPUs: []fault.Device{{UUID: uuid(3), PCI: mustPCI(address(3))}}, Opened: time.Now()})
+		s.run()
+		for life := range 2 {
+			s.polls(1)
+			if n := len(hand.deeds); n != 0 {
+				t.Fatalf("life %d: %d restarts begun before anybody has looked", life, n)
+			}
+			h.look()
+			if n := len(hand.deeds); n != 1 {
+				t.Fatalf("life %d: %d restarts begun after a look", life, n)
+			}
+			<-hand.deeds
+			s.stop()
+			s.start()
+		}
+		s.stop()
+	})
+}

@@ -13,19 +13,24 @@ type Load struct {
 	At               time.Time
 }
 
-// Load says what a pod's engines have to do, and whether any engine of it is known.
-func (s *Serving) Load(uid string) (l Load, known bool) {
+// Load says what a pod's engines have to do, and whether it may have any. Nothing is
+// known of a pod that nobody has looked at yet, nor of one of which not every endpoint was
+// asked: it may.
+func (s *Serving) Load(uid string) (l Load, may bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	running, waiting := sum{}, sum{}
+	endpoints, seen := s.endpoints[uid]
+	if seen && endpoints == 0 {
+		return Load{}, false
+	}
+	running, waiting, asked := sum{}, sum{}, 0
 	for _, scrape := range s.last {
 		if scrape.Replica.UID != uid || uid == "" {
 			continue
 		}
-		if !known || scrape.At.Before(l.At) {
+		if asked++; asked == 1 || scrape.At.Before(l.At) {
 			l.At = scrape.At
 		}
-		known = true
 		if scrape.Answer != serving.Answered {
 			running.unknown, waiting.unknown = true, true
 		}
@@ -34,8 +39,11 @@ func (s *Serving) Load(uid string) (l Load, known bool) {
 			waiting.add(r.Waiting)
 		}
 	}
+	if !seen || asked < endpoints {
+		return Load{}, true
+	}
 	l.Running, l.Waiting = running.known(), waiting.known()
-	return l, known
+	return l, true
 }
 
 // sum adds what may be unknown: then it is unknown as well.

@@ -61,24 +61,24 @@ func TestLoad(t *testing.T) {
 		scrape("a", 1, serving.Answered, serving.Reading{Running: n(4)}),
 		scrape("silent", 1, serving.Answered, serving.Reading{Running: n(0)}),
 		scrape("silent", 0, serving.Silent),
+		scrape("partly", 1, serving.Answered, serving.Reading{Running: n(0)}),
 		scrape("", 0, serving.Answered, serving.Reading{Running: n(0)}),
-	}}
+	}, endpoints: map[string]int{"a": 2, "silent": 2, "partly": 2, "job": 0}}
 	for _, test := range []struct {
-		uid   string
-		want  Load
-		known bool
+		uid  string
+		want Load
+		may  bool
 	}{
 		{"a", Load{Running: n(7), At: at.Add(1)}, true},
 		{"silent", Load{At: at}, true},
-		{"nobody", Load{}, false},
-		{"", Load{}, false},
+		{"partly", Load{}, true},
+		{"job", Load{}, false},
+		{"nobody", Load{}, true},
+		{"", Load{}, true},
 	} {
-		l, known := s.Load(test.uid)
-		if !known {
-			l = Load{}
-		}
-		if diff := cmp.Diff(test.want, l); diff != "" || known != test.known {
-			t.Errorf("%q: known %t, %s", test.uid, known, diff)
+		l, may := s.Load(test.uid)
+		if diff := cmp.Diff(test.want, l); diff != "" || may != test.may {
+			t.Errorf("%q: may have an engine %t, %s", test.uid, may, diff)
 		}
 	}
 }

@@ -23,6 +23,8 @@ type search struct {
 	foreign  map[string]time.Time
 	told     map[types.UID]string
 	unfound  []Unfound
+	// endpoints are how many each pod has, by UID.
+	endpoints map[string]int
 }
 
 // ofSite adds the engines that the site names and, where there are no pods, the jobs
@@ -107,7 +109,10 @@ func (s *Serving) scraped(found *search, pod *corev1.Pod, r serving.Replica, end
 		if wrong {
 			found.foreign[key] = at
 		}
-		serves = serves || !wrong
+		if !wrong {
+			serves = true
+			found.endpoints[r.UID]++
+		}
 		if wrong && found.now.Sub(at) < foreignFor {
 			continue
 		}

@@ -47,6 +47,9 @@ type Serving struct {
 	entrants []serving.Entrant
 	askable  []canary.Target
 	unfound  []Unfound
+	// endpoints are how many each pod of the node has at which an engine may be, by UID;
+	// nil before the first look.
+	endpoints map[string]int
 }
 
 // New asks nobody anything.
@@ -152,9 +155,14 @@ func keyOf(r serving.Replica, url string) string { return r.UID + " " + r.Life +
 // of them come to their trials, is found on the way.
 func (s *Serving) targets() []collect.Target {
 	s.jobs, s.guesses = nil, map[string]bool{}
-	found := &search{now: time.Now(), foreign: map[string]time.Time{}, told: map[types.UID]string{}}
+	found := &search{now: time.Now(), foreign: map[string]time.Time{}, told: map[types.UID]string{}, endpoints: map[string]int{}}
 	s.ofSite(found)
 	if s.pods != nil {
+		for _, object := range s.pods.List() {
+			if pod, ok := object.(*corev1.Pod); ok {
+				found.endpoints[string(pod.UID)] = 0
+			}
+		}
 		all := s.running()
 		s.relive(all)
 		for _, pod := range all {
@@ -164,7 +172,7 @@ func (s *Serving) targets() []collect.Target {
 	s.foreign, s.told = found.foreign, found.told
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entrants, s.askable, s.unfound = found.entrants, found.askable, found.unfound
+	s.entrants, s.askable, s.unfound, s.endpoints = found.entrants, found.askable, found.unfound, found.endpoints
 	return found.targets
 }
 

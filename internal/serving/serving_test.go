@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	collect "github.com/gpuhealthd/gpuhealthd/collector/serving"
 	"github.com/gpuhealthd/gpuhealthd/serving"
 	sim "github.com/gpuhealthd/gpuhealthd/sim/serving"
 )
@@ -116,8 +117,45 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.await()
-	if _, known := b.serving.Load(string(pod.UID)); known {
-		t.Error("a pod that is gone has a load")
+	if l, _ := b.serving.Load(string(pod.UID)); l.Running != nil || !l.At.IsZero() {
+		t.Errorf("a pod that is gone has a load: %+v", l)
+	}
+}
+
+// Before it was asked, nobody says of a pod that it has no engine: not before the pods are
+// known, and not while another keeps the first answers waiting.
+func TestLoadOfWhoWasNotAskedYet(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, port := b.engine(sim.Options{})
+	hangs, silent := b.engine(sim.Options{})
+	if err := hangs.Fault("hang-metrics on"); err != nil {
+		t.Fatal(err)
+	}
+	pod := b.pod("replica", map[string]string{AnnotationPort: port})
+	b.pod("silent", map[string]string{AnnotationPort: silent})
+	job := b.pod("job", nil)
+	for n, name := range []string{"replica", "silent", "job"} {
+		b.kubelet.Give(b.name, name, resource, fmt.Sprintf("GPU-%d", n))
+	}
+	var err error
+	if b.serving.scraper, err = collect.New(collect.Options{Targets: b.serving.targets, Period: time.Hour, Deadline: time.Hour, Dialects: dialects(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if l, may := b.serving.Load(string(job.UID)); !may || !l.At.IsZero() {
+		t.Errorf("before the first look: %+v, %t", l, may)
+	}
+	b.start()
+	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, may := b.serving.Load(string(job.UID)); !may {
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatal("a job may have an engine for ever")
+		}
+	}
+	if l, may := b.serving.Load(string(pod.UID)); !may || !l.At.IsZero() || len(b.out) > 0 {
+		t.Errorf("while the first look lasts: %+v, %t", l, may)
 	}
 }
 

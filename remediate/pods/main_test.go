@@ -148,7 +148,7 @@ func (b *bench) await(request string) {
 	}
 }
 
-// run creates a pod that runs on the node, changed as wanted.
+// run creates a pod of a ReplicaSet that runs on the node, changed as wanted.
 func (b *bench) run(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	b.t.Helper()
 	pod := &corev1.Pod{
@@ -159,6 +159,7 @@ func (b *bench) run(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		},
 	}
+	owned(pod, "apps/v1", "ReplicaSet")
 	for _, f := range change {
 		f(pod)
 	}
@@ -175,11 +176,14 @@ func (b *bench) run(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return made
 }
 
-// daemonSet makes a pod one of a DaemonSet.
-func daemonSet(pod *corev1.Pod) {
+// owned gives a pod a controller.
+func owned(pod *corev1.Pod, version, kind string) {
 	yes := true
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "exporter", UID: "1", Controller: &yes}}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "owner", UID: "1", Controller: &yes}}
 }
+
+// daemonSet makes a pod one of a DaemonSet.
+func daemonSet(pod *corev1.Pod) { owned(pod, "apps/v1", "DaemonSet") }
 
 // get returns a pod, nil where there is none.
 func (b *bench) get(name string) *corev1.Pod {

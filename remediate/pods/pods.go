@@ -35,8 +35,8 @@ type Options struct {
 	Observe apiserver.Observe
 	// Log gets one record for each pod that is about to be evicted, and what hinders.
 	Log *slog.Logger
-	// Serving says what the engines of a pod have to do, and whether any engine of it is
-	// known; nil knows of none.
+	// Serving says what the engines of a pod have to do, and whether it may have any:
+	// false is known to have none. Nil knows of no engine.
 	Serving func(types.UID) (Load, bool)
 	// Ceiling is how long an engine may go on with what it runs once its pod is out of
 	// rotation, such as DefaultCeiling.

@@ -12,7 +12,8 @@ import (
 const DefaultCeiling = 30 * time.Second
 
 // Load is what the engines of a pod have to do, by the last that all of them have said.
-// A nil pointer is unknown, which is never nothing.
+// A nil pointer is unknown, which is never nothing; so is all of it before they were
+// asked.
 type Load struct {
 	Running, Waiting *float64
 	At               time.Time
@@ -29,9 +30,9 @@ type wait struct {
 	uid types.UID
 	// why it is over; empty while it is not.
 	why string
-	// load is the last that was seen, of a known engine.
-	load  Load
-	known bool
+	// load is the last that was seen; serves says that there may be an engine.
+	load   Load
+	serves bool
 	// idle is when the engine first had nothing to do; zero while it has.
 	idle time.Time
 }
@@ -47,10 +48,10 @@ func (d *drain) ripe(r *removal) bool {
 		return true
 	}
 	if d.options.Serving != nil {
-		r.load, r.known = d.options.Serving(r.uid)
+		r.load, r.serves = d.options.Serving(r.uid)
 	}
 	switch {
-	case !r.known:
+	case !r.serves:
 		r.why = "no engine is known"
 	case time.Since(r.since) >= d.ceiling:
 		r.why = "it has had its time"
@@ -67,8 +68,8 @@ func (d *drain) ripe(r *removal) bool {
 
 // seen is what the record says of the engine.
 func (r *removal) seen() []any {
-	all := []any{"known", r.known, "waited", time.Since(r.since).Round(time.Millisecond).String(), "until", r.why}
-	if r.known {
+	all := []any{"known", r.serves, "waited", time.Since(r.since).Round(time.Millisecond).String(), "until", r.why}
+	if r.serves {
 		all = append(all, "running", told(r.load.Running), "waiting", told(r.load.Waiting), "at", r.load.At)
 	}
 	return all

@@ -41,7 +41,8 @@ const (
 // rotation is how a pod was taken out of rotation.
 type rotation struct {
 	was bool // it was in rotation
-	// since is when that was tried first, out when it was done; zero is not yet.
+	// since is when that was tried first, by an agent before it may be; out is when it
+	// was done. Zero is not yet.
 	since, out time.Time
 }
 
@@ -56,7 +57,7 @@ func (d *drain) takeOut(ctx context.Context, pod *corev1.Pod) {
 		return
 	}
 	if r.since.IsZero() {
-		r.since, r.was = time.Now(), inRotation(pod) || takenOut(pod)
+		r.since, r.was = leftRotation(pod, time.Now()), inRotation(pod) || takenOut(pod)
 	}
 	if r.was {
 		if err := d.writeDown(ctx, word(pod)); err != nil {
@@ -69,6 +70,19 @@ func (d *drain) takeOut(ctx context.Context, pod *corev1.Pod) {
 		}
 	}
 	r.out = time.Now()
+}
+
+// leftRotation is when a pod was taken out of rotation, by what it says of itself: the
+// time of its engine goes on while no agent is there. Now is that of one that is in.
+func leftRotation(pod *corev1.Pod, now time.Time) time.Time {
+	var t Told
+	if json.Unmarshal([]byte(pod.Annotations[KeyServing]), &t) != nil || t.State != Draining || t.Since.IsZero() {
+		return now
+	}
+	if since := t.Since.Add(time.Second); since.Before(now) { // it is told in whole seconds
+		return since
+	}
+	return now
 }
 
 // writeDown has it on disk that a pod is to come back into rotation.

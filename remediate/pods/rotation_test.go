@@ -2,10 +2,12 @@ package pods
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -344,5 +346,66 @@ func TestDiesAfterAnyRequest(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Whoever may have an engine that was not asked yet is waited for, until it was.
+func TestAnEngineThatWasNotAskedYet(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	pod := b.run("replica")
+	b.kubelet.EndPods(t, b.admin, b.name, atOnce)
+	var asked atomic.Bool
+	b.engines.serve(pod, func() Load {
+		if asked.Load() {
+			return runs(0)
+		}
+		return Load{}
+	})
+	outcome, _ := b.start(restart(pod))
+	b.await("patch pods 200")
+	b.await("list pods 200")
+	b.await("list pods 200")
+	if pod := b.get("replica"); pod == nil || pod.DeletionTimestamp != nil {
+		t.Fatal("evicted before its engine was asked")
+	}
+	asked.Store(true)
+	if got := <-outcome; got.Result != remediate.Succeeded {
+		t.Errorf("got %+v", got)
+	}
+	if log := b.log.String(); !strings.Contains(log, `"until":"it runs nothing"`) {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
+// The ceiling counts from when the pod left rotation, which may be an agent ago.
+func TestTheCeilingOutlivesTheAgent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.options.Ceiling = 10 * time.Minute
+	ago := func(pod *corev1.Pod, d time.Duration) {
+		delete(pod.Labels, LabelInRotation)
+		pod.Labels[KeyServing] = string(Draining)
+		told, _ := json.Marshal(Told{Draining, time.Now().UTC().Add(-d), "xid-95"})
+		pod.Annotations = map[string]string{AnnotationOut: "yes", KeyServing: string(told)}
+	}
+	old := b.run("old", func(pod *corev1.Pod) { ago(pod, 11*time.Minute) })
+	young := b.run("young", func(pod *corev1.Pod) { ago(pod, 9*time.Minute) })
+	b.kubelet.EndPods(t, b.admin, b.name, atOnce)
+	for _, pod := range []*corev1.Pod{old, young} {
+		b.engines.serve(pod, stalled)
+	}
+	d := restart(old, young)
+	d.Undo = []string{word(old), word(young)}
+	_, stop := b.start(d)
+	b.await("create pods/eviction 201")
+	b.await("list pods 200")
+	b.await("list pods 200")
+	stop()
+	if b.get("old") != nil {
+		t.Error("whose engine has had its time is still there")
+	}
+	if pod := b.get("young"); pod == nil || pod.DeletionTimestamp != nil {
+		t.Error("whose engine has a minute left is gone")
 	}
 }
