@@ -25,6 +25,7 @@ const (
 	keep      = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true","cluster-autoscaler.kubernetes.io/scale-down-disabled":"true"}}}`
 	noKeep    = `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":null,"cluster-autoscaler.kubernetes.io/scale-down-disabled":null}}}`
 	takeOut   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null,"gpuhealthd.io/serving":"draining"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes","gpuhealthd.io/serving":"{}"}}}`
+	stall     = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":null,"gpuhealthd.io/serving":"stalled"},"annotations":{"gpuhealthd.io/out-of-rotation":"yes","gpuhealthd.io/serving":"{}"}}}`
 	putBack   = `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"yes","gpuhealthd.io/serving":null},"annotations":{"gpuhealthd.io/out-of-rotation":null,"gpuhealthd.io/serving":null}}}`
 	leftBy    = `{"metadata":{"annotations":{"gpuhealthd.io/stale-peer":"2026-11-30T16:00:00Z ns/prefill-0"}}}`
 	noLeft    = `{"metadata":{"annotations":{"gpuhealthd.io/stale-peer":null}}}`
@@ -60,7 +61,9 @@ func work(t *testing.T, f *fleet) {
 	f.must(f.patchPod(f.thief, own, shut, "status"))
 	f.must(f.patchPod(f.thief, own, leftBy))
 	f.must(f.patchPod(f.thief, own, noLeft))
-	f.must(f.patchPod(f.thief, own, takeOut))
+	for _, out := range []string{takeOut, stall} {
+		f.must(f.patchPod(f.thief, own, out))
+	}
 	f.denied("another label for the one that was", func() error {
 		return f.patchPod(f.thief, own, `{"metadata":{"labels":{"gpuhealthd.io/in-rotation":"no"}}}`)
 	})

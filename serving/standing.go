@@ -17,6 +17,8 @@ const (
 	OnProbation
 	// Degraded: it may, and a canary's fail, or it was left by a peer.
 	Degraded
+	// Stuck: it may not, while its engine does not get on.
+	Stuck
 )
 
 // Stand is what is to be said of a replica.

@@ -134,8 +134,29 @@ func (c *core) deed() *remediate.Deed {
 func (c *core) stands(now time.Time) []serving.Stand {
 	left := c.left()
 	all := append(c.trials.Stands(now, left), c.trials.Untried(c.company.Here(), left)...)
+	all = withhold(all, c.trials, c.plan.Stuck())
 	if d := c.plan.Deed(); d != nil && moves(*d) {
 		all = slices.DeleteFunc(all, func(s serving.Stand) bool { return s.Standing != serving.OnProbation && inRadius(*d, s.Replica) })
+	}
+	return all
+}
+
+// withhold has those replicas stand so that do not get on; who is on probation has no
+// requests anyway.
+func withhold(all []serving.Stand, trials serving.Trials, stuck []fault.Workload) []serving.Stand {
+	for _, w := range stuck {
+		t := trials[w.Name]
+		if t == nil || fault.Workload(t.Replica.ID()) != w {
+			continue
+		}
+		stand := serving.Stand{Replica: t.Replica, Standing: serving.Stuck, Why: "its engine has requests open, and they do not get on"}
+		n := slices.IndexFunc(all, func(s serving.Stand) bool { return s.Replica.ID() == t.Replica.ID() })
+		switch {
+		case n < 0:
+			all = append(all, stand)
+		case all[n].Standing != serving.OnProbation:
+			all[n] = stand
+		}
 	}
 	return all
 }

@@ -344,3 +344,50 @@ func TestARestartOfBeforeWaitsForALook(t *testing.T) {
 		s.stop()
 	})
 }
+
+// TestAStalledReplicaHasNoRequests while its restart is held, here by a deed that is under
+// way, and has them again once it gets on; one on probation goes on to be.
+func TestAStalledReplicaHasNoRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		h, hand := s.hosts(), begun{make(chan string, 10)}
+		h.entrants = []serving.Entrant{{Replica: llama, Held: true}}
+		hosts := s.adjust
+		s.adjust = func(o *Options) {
+			hosts(o)
+			o.Policy = remediate.DefaultRepair()
+			o.Doers = map[remediate.StepKind]Doer{remediate.StepRestart: hand}
+		}
+		s.make()
+		stall := func(id string, r serving.Replica, gpu int, a fault.Action) {
+			s.core.plan.Verdict(time.Now(), fault.Verdict{ID: id, Class: fault.StalledEngine, Action: a, Closed: a == fault.None,
+				Workloads: []fault.Workload{fault.Workload(r.ID())}, GPUs: []fault.Device{{UUID: uuid(gpu), PCI: mustPCI(address(gpu))}}, Opened: time.Now()})
+		}
+		stall("first", serving.Replica{Name: "default/other", UID: "uid-other"}, 1, fault.Restart)
+		stall("second", llama, 3, fault.Restart)
+		s.run()
+		s.polls(1)
+		h.look()
+		if got := h.stand(); got.Standing != serving.OnProbation {
+			t.Errorf("on probation it stands %+v", got)
+		}
+		for range 2 {
+			s.polls(1)
+			h.look()
+		}
+		if got := h.stand(); got.Standing != serving.Stuck || got.Why == "" {
+			t.Errorf("while another is restarted it stands %+v", got)
+		}
+		s.stop()
+		s.make()
+		stall("second", llama, 3, fault.None)
+		s.run()
+		s.polls(1)
+		h.entrants = []serving.Entrant{{Replica: llama, Proved: true}}
+		h.look()
+		if got := h.stand(); got.Standing != serving.InService {
+			t.Errorf("once it gets on it stands %+v", got)
+		}
+		s.stop()
+	})
+}

@@ -20,12 +20,14 @@ func (s *Serving) Entrants() []serving.Entrant {
 
 // entrant is how a pod comes to its trial; lacks is why nobody can tell whether it
 // serves, and then only a gate holds it. Whom a drain or restart has taken out of
-// rotation is theirs.
+// rotation is theirs. Who was taken out for a stall alone served before.
 func (s *Serving) entrant(pod *corev1.Pod, r serving.Replica, lacks string) serving.Entrant {
 	e := serving.Entrant{Replica: r, Lacks: lacks}
 	w := pods.WayOf(pod)
 	switch {
 	case w.Deed, lacks != "" && !w.Gated:
+	case w.State == pods.Stalled && !s.options.Every:
+		e.Proved = true
 	case w.Gated && !w.Open:
 		e.Held = true
 	case w.Gated && started(pod).After(w.Since):

@@ -47,6 +47,12 @@ func left(p *corev1.Pod) {
 	p.Annotations[pods.KeyServing] = `{"state":"degraded","since":"2026-11-30T16:00:00Z","why":"it may serve from ns/p-0, which is gone"}`
 }
 
+// stalled is one that was taken out for a stall.
+func stalled(p *corev1.Pod) {
+	p.Labels[pods.KeyServing] = string(pods.Stalled)
+	p.Annotations[pods.AnnotationOut] = "yes"
+}
+
 // drained is one that a drain has taken out.
 func drained(p *corev1.Pod) { p.Annotations[pods.AnnotationOut] = "yes" }
 
@@ -71,6 +77,11 @@ func TestEntrants(t *testing.T) {
 		"labelled, drained":        {drained, true, entry{}, entry{}},
 		"labelled, degraded":       {degraded, false, entry{failing: true}, entry{proved: true, failing: true}},
 		"labelled, left by a peer": {left, false, entry{}, entry{proved: true}},
+		"labelled, stalled":        {stalled, false, entry{proved: true}, entry{held: true}},
+		"gated, stalled": {func(p *corev1.Pod) {
+			gate("False", pods.ReasonStalled, time.Minute)(p)
+			p.Labels[pods.KeyServing] = string(pods.Stalled)
+		}, false, entry{proved: true}, entry{held: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

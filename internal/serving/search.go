@@ -82,7 +82,7 @@ func (s *Serving) ofPod(found *search, pod *corev1.Pod) {
 func (s *Serving) enters(found *search, pod *corev1.Pod, e serving.Entrant, asks []canary.Target) {
 	switch w := pods.WayOf(pod); {
 	case pod.DeletionTimestamp != nil, e.Lacks != "" && !e.Held:
-	case w.Deed:
+	case w.Deed, w.State == pods.Stalled:
 		found.entrants = append(found.entrants, e)
 	default:
 		found.entrants, found.askable = append(found.entrants, e), append(found.askable, asks...)

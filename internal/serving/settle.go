@@ -17,6 +17,8 @@ func stateOf(s serving.Standing) pods.State {
 		return pods.OnProbation
 	case serving.Degraded:
 		return pods.Degraded
+	case serving.Stuck:
+		return pods.Stalled
 	}
 	return pods.InService
 }

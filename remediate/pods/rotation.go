@@ -35,6 +35,7 @@ const (
 	ReasonOut       = "OutOfRotation"
 	ReasonBack      = "BackInRotation"
 	ReasonProbation = "Probation"
+	ReasonStalled   = "Stalled"
 	ReasonProved    = "Proved"
 )
 
@@ -76,7 +77,7 @@ func (d *drain) takeOut(ctx context.Context, pod *corev1.Pod) {
 // time of its engine goes on while no agent is there. Now is that of one that is in.
 func leftRotation(pod *corev1.Pod, now time.Time) time.Time {
 	var t Told
-	if json.Unmarshal([]byte(pod.Annotations[KeyServing]), &t) != nil || t.State != Draining || t.Since.IsZero() {
+	if json.Unmarshal([]byte(pod.Annotations[KeyServing]), &t) != nil || t.State != Draining && t.State != Stalled || t.Since.IsZero() {
 		return now
 	}
 	if since := t.Since.Add(time.Second); since.Before(now) { // it is told in whole seconds
@@ -108,7 +109,7 @@ func inRotation(pod *corev1.Pod) bool {
 func takenOut(pod *corev1.Pod) bool {
 	_, noted := pod.Annotations[AnnotationOut]
 	gate := gateOf(pod)
-	return noted && State(pod.Labels[KeyServing]) != OnProbation || gate != nil && gate.Status == corev1.ConditionFalse && gate.Reason == ReasonOut
+	return noted && !State(pod.Labels[KeyServing]).out() || gate != nil && gate.Status == corev1.ConditionFalse && gate.Reason == ReasonOut
 }
 
 // gateOf is the condition of the pod's gate; nil where it has no gate, or nobody has

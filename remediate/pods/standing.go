@@ -33,7 +33,12 @@ const (
 	// Degraded: it gets requests, and a canary's fail, or it was left by a peer in
 	// disaggregated serving.
 	Degraded State = "degraded"
+	// Stalled: it gets no requests while its engine does not get on.
+	Stalled State = "stalled"
 )
+
+// out says whether a pod that stands so gets no requests for that.
+func (s State) out() bool { return s == OnProbation || s == Stalled }
 
 // Told is what the annotation KeyServing says.
 type Told struct {
@@ -107,8 +112,8 @@ func hasGate(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: ConditionReady})
 }
 
-// Settle makes a pod say that it is in service, on probation or degraded, and lets it
-// have requests or not accordingly: by its gate where it has one, else by its label. A
+// Settle makes a pod say that it is in service, on probation, degraded or stalled, and lets
+// it have requests or not accordingly: by its gate where it has one, else by its label. A
 // pod without either is left alone, and so is one that a drain or restart has taken out
 // of rotation. One that says all of that already is not written to.
 func (p *Pods) Settle(ctx context.Context, pod *corev1.Pod, want State, why string) error {
@@ -133,9 +138,9 @@ func (p *Pods) mark(ctx context.Context, pod *corev1.Pod, w Way, want State, why
 	had, out := pod.Annotations[AnnotationOut]
 	switch {
 	case w.Gated:
-	case in && want == OnProbation:
+	case in && want.out():
 		labels[LabelInRotation], annotations[AnnotationOut] = nil, value
-	case !in && out && want != OnProbation:
+	case !in && out && !want.out():
 		labels[LabelInRotation], annotations[AnnotationOut] = had, nil
 	case in && out: // somebody else has given it back
 		annotations[AnnotationOut] = nil
@@ -149,10 +154,14 @@ func (p *Pods) mark(ctx context.Context, pod *corev1.Pod, w Way, want State, why
 // turn opens or closes the gate.
 func (p *Pods) turn(ctx context.Context, pod *corev1.Pod, w Way, want State, why string) error {
 	switch {
-	case !w.Gated, want != OnProbation && w.Open:
+	case !w.Gated, !want.out() && w.Open:
 		return nil
 	case want == OnProbation:
 		return p.SetReady(ctx, pod, false, ReasonProbation, why)
+	case want == Stalled:
+		return p.SetReady(ctx, pod, false, ReasonStalled, why)
+	case w.State == Stalled:
+		return p.SetReady(ctx, pod, true, ReasonBack, "this pod gets on again")
 	}
 	return p.SetReady(ctx, pod, true, ReasonProved, "this pod has proved that it serves")
 }

@@ -74,6 +74,14 @@ func TestSettle(t *testing.T) {
 	b.settle("labelled", OnProbation, said{out: "yes", state: OnProbation})
 	b.settle("labelled", InService, said{label: "yes"})
 
+	b.settle("labelled", Stalled, said{out: "yes", state: Stalled})
+	if pod := b.get("labelled"); inRotation(pod) || takenOut(pod) {
+		t.Error("a drain would bring back who is stalled")
+	}
+	b.settle("labelled", OnProbation, said{out: "yes", state: OnProbation})
+	b.settle("labelled", Stalled, said{out: "yes", state: Stalled})
+	b.settle("labelled", InService, said{label: "yes"})
+
 	b.run("gated", closed)
 	b.settle("gated", OnProbation, said{state: OnProbation, gate: "False", reason: ReasonProbation})
 	b.settle("gated", InService, said{gate: "True", reason: ReasonProved})
@@ -81,6 +89,8 @@ func TestSettle(t *testing.T) {
 
 	b.run("proved", gated)
 	b.settle("proved", InService, said{gate: "True", reason: "Proven"})
+	b.settle("proved", Stalled, said{state: Stalled, gate: "False", reason: ReasonStalled})
+	b.settle("proved", InService, said{gate: "True", reason: ReasonBack})
 
 	b.run("both", closed, func(pod *corev1.Pod) { pod.Labels[LabelInRotation] = "yes" })
 	b.settle("both", OnProbation, said{label: "yes", state: OnProbation, gate: "False", reason: ReasonProbation})

@@ -44,7 +44,9 @@ Under each state stands the setting that bounds it.
 
 A replica whose engine has stalled is nothing of the node's: its pod is taken out of
 rotation and evicted, for its owner to make another, and the node serves on, under no
-other label. Any repair comes first, and a restart is called off for it.
+other label. Any repair comes first, and a restart is called off for it. Until then the pod
+gets no requests: it is out of rotation for as long as it is stalled, whatever its restart
+waits for.
 
 Who was taken out of rotation for a drain or restart that is called off comes back into
 it; for one that is overdue, not before the fault is over.
