@@ -323,3 +323,8 @@ func (p *Plan) acted(now time.Time, k StepKind) {
 		p.state.Acts = append(p.state.Acts, guard.Act{Action: guard.Action(k), At: now})
 	}
 }
+
+// uncount takes back what a deed has counted against that rate: it has come to nothing.
+func (p *Plan) uncount(d *Deed) {
+	p.state.Acts = slices.DeleteFunc(p.state.Acts, func(a guard.Act) bool { return a.Action == guard.Action(d.Kind) && a.At.Equal(d.Began) })
+}

@@ -54,6 +54,9 @@ const (
 	// Overdue: a drain or restart has had its time, and is tried again after as long
 	// a time.
 	Overdue StepStatus = "overdue"
+	// PutOff: a restart that was not let happen when it was tried, which is again in a
+	// moment; what else is due comes first.
+	PutOff StepStatus = "put-off"
 	// Blocked: somebody who does not go holds a GPU.
 	Blocked StepStatus = "blocked"
 	// Fruitless: tried, and it did not work, or nobody knows whether it did.
@@ -68,6 +71,8 @@ type Step struct {
 	// Tries counts the drains and restarts of the agent's own, since the last that
 	// was another or succeeded.
 	Tries int `json:"tries,omitempty"`
+	// Begun is when the first of a restart's tries was.
+	Begun time.Time `json:"begun,omitzero"`
 	// Why is what came of the last try, in words; empty where nothing stood against it.
 	Why string `json:"why,omitempty"`
 }
@@ -183,7 +188,7 @@ func (s StepStatus) over() bool { return s == Done || s == Fruitless }
 
 // waits says whether a step is wanted and not taken.
 func (s StepStatus) waits() bool {
-	return slices.Contains([]StepStatus{Requested, WhenIdle, Held, Guarded, Planned, UnderWay, Overdue, Blocked}, s)
+	return slices.Contains([]StepStatus{Requested, WhenIdle, Held, Guarded, Planned, UnderWay, Overdue, PutOff, Blocked}, s)
 }
 
 // mark sets a step's status, whatever it was.

@@ -14,7 +14,13 @@ import (
 // rate, the disruption budget of the replicas and, for a fault that many of them have at
 // once, their own group.
 //
-// A restart waits for a repair that is due, and is called off for it.
+// A restart waits for a repair that is due, and is called off for it. One is under way at
+// a time, until its pods are evicted; one that is not let happen is put off, so that the
+// next need not wait for it.
+
+// putOffFor is the time between two tries of a restart that is not let happen. A
+// disruption budget opens when other pods have become ready.
+const putOffFor = 30 * time.Second
 
 // restarts says whether a verdict asks for workloads to be restarted.
 func restarts(v fault.Verdict) bool { return v.Action == fault.Restart && len(v.Workloads) > 0 }
@@ -54,6 +60,8 @@ func (p *Plan) wantsRestart(now time.Time, i *Incident) bool {
 		return false
 	case s.Status == Overdue:
 		return !now.Before(s.Since.Add(p.policy.Restart.Deadline))
+	case s.Status == PutOff:
+		return !now.Before(s.Since.Add(putOffFor))
 	}
 	return s.Status == Planned
 }
@@ -84,7 +92,9 @@ func (p *Plan) restart(now time.Time) {
 		return
 	}
 	s := i.step(StepRestart)
-	s.Tries++
+	if s.Tries++; s.Tries == 1 {
+		s.Begun = now
+	}
 	p.begin(now, *next, []*Incident{i})
 	if s.Tries == 1 {
 		p.say(now, &p.state.Deed.Deed, "Normal", startReason(StepRestart), "restart of "+p.state.Deed.where()+" begun")
@@ -116,8 +126,11 @@ func (p *Plan) restarted(now time.Time, how string) {
 	p.say(now, d, "Normal", "Restarted", how+d.where())
 }
 
-// restartOver takes in how a restart ended.
+// restartOver takes in how a restart ended. What has evicted nothing is none that counts.
 func (p *Plan) restartOver(now time.Time, d *Deed, o Outcome) {
+	if o.Result != Succeeded {
+		p.uncount(d)
+	}
 	if o.Result == Unavailable {
 		p.unavailable(now, d, o)
 		return
@@ -125,10 +138,14 @@ func (p *Plan) restartOver(now time.Time, d *Deed, o Outcome) {
 	first := false
 	for _, i := range p.served(d) {
 		s := i.step(StepRestart)
-		first = first || s.Tries == 1
 		switch {
+		case o.Result == Refused && now.Before(s.Begun.Add(p.policy.Restart.Deadline)):
+			i.mark(now, StepRestart, PutOff)
+			i.because(StepRestart, o.Text)
 		case o.Result != Succeeded:
+			first = first || now.Before(s.Begun.Add(2*p.policy.Restart.Deadline))
 			i.mark(now, StepRestart, Overdue)
+			i.because(StepRestart, o.Text)
 		case covers(d.Workloads, i.Verdict.Workloads):
 			i.mark(now, StepRestart, Done)
 			s.Tries = 0
@@ -168,10 +185,10 @@ func (p *Plan) rotate(now time.Time) {
 	p.state.Rotation = nil
 }
 
-// tries says whether moving the incident's pods has had its time and is tried again.
+// tries says whether moving the incident's pods is tried again.
 func (i *Incident) tries() bool {
 	for _, k := range []StepKind{StepDrain, StepRestart} {
-		if s := i.step(k); s != nil && s.Status == Overdue {
+		if s := i.step(k); s != nil && (s.Status == Overdue || s.Status == PutOff) {
 			return true
 		}
 	}

@@ -81,7 +81,7 @@ func (p *Plan) status(now time.Time, i *Incident, k StepKind) StepStatus {
 	switch s := i.step(k); {
 	case p.barred(i), !p.ours(i, k) && p.mute(now, i, k):
 		return Guarded
-	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == Blocked):
+	case p.ours(i, k) && s != nil && (s.Status == UnderWay || s.Status == Overdue || s.Status == PutOff || s.Status == Blocked):
 		return s.Status
 	case p.sources.Store != "":
 		return Held

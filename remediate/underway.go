@@ -231,6 +231,9 @@ func (p *Plan) expire(now time.Time) {
 // so.
 func (p *Plan) callOff(now time.Time, then StepStatus) {
 	d := p.conclude()
+	if d.Kind == StepRestart {
+		p.uncount(d)
+	}
 	for _, i := range p.served(d) {
 		if s := i.step(d.Kind); s != nil && s.Status == UnderWay {
 			s.Status, s.Since = then, now
@@ -283,6 +286,10 @@ func (p *Plan) unavailable(now time.Time, d *Deed, o Outcome) {
 		}
 	}
 	p.say(now, d, "Warning", camel(string(d.Kind))+"Unavailable", fmt.Sprintf("there is nobody here for the %s: %s", d.Kind, o.Text))
+	for _, i := range p.served(d) {
+		p.ask(now, i)
+		i.because(d.Kind, o.Text)
+	}
 }
 
 // union gives the devices of all lists, sorted, each once.

@@ -62,7 +62,12 @@ func (p *Plan) waitsFor(now time.Time, i *Incident, s Step) (what string, until 
 		return "the scheduler to show it", until
 	case Held:
 		return p.sources.Store, until
+	case PutOff:
+		return s.Why, s.Since.Add(putOffFor)
 	case Overdue:
+		if s.Kind == StepRestart {
+			return cmp.Or(s.Why, "its pod to go"), s.Since.Add(p.policy.Restart.Deadline)
+		}
 		return cmp.Or(s.Why, "the GPUs to be free"), s.Since.Add(p.policy.Drain.Deadline)
 	case Guarded:
 		return "the group's leave", until
@@ -73,7 +78,7 @@ func (p *Plan) waitsFor(now time.Time, i *Incident, s Step) (what string, until 
 		return cmp.Or(s.Why, "whoever holds the GPUs to go"), until
 	}
 	if !p.ours(i, s.Kind) {
-		return "whoever does that for this site", until
+		return strings.TrimSuffix("whoever does that for this site: "+s.Why, ": "), until
 	}
 	return p.waitsItsTurn(now, i, s)
 }

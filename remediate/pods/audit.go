@@ -14,13 +14,13 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 )
 
-// tell leaves the one record of why a pod is moved, with what was true then, and an
-// event on the pod.
+// tell leaves the one record of why a pod is moved, with what was true when that was
+// granted, and an event on the pod.
 func (d *drain) tell(ctx context.Context, r radius, pod *corev1.Pod) {
 	deed, removal := d.deed, d.removal(pod)
 	d.options.Log.LogAttrs(ctx, slog.LevelInfo, "pod is moved off its GPU",
 		slog.Group("replica", "pod", nameOf(pod).String(), "uid", pod.UID, "owner", owner(pod), "node", d.options.Node,
-			"phase", pod.Status.Phase, "ready", ready(pod), "inRotation", removal.was),
+			"phase", pod.Status.Phase, "ready", ready(pod), "wasInRotation", removal.was),
 		slog.Group("trigger", "deed", deed.ID, "kind", deed.Kind, "fault", deed.Fault, "incidents", deed.Incidents, "reason", deed.Reason),
 		slog.Group("values", "gpus", gpusOf(r, pod), "processes", processesOf(r, pod), "wholeNode", deed.Whole,
 			"force", deed.Force, "began", deed.Began, "deadline", deed.Deadline),

@@ -5,8 +5,8 @@
 // rotation, waits for each until its engine runs nothing, for a while, evicts it by the
 // eviction API, so that disruption budgets count, and goes on until no pod has the GPU
 // and no process of any pod holds it: a pod that is Terminating, or gone from the API,
-// may still do. A restart does the same to the pods that it names, and ends when they
-// are gone. Either may be run again at any time, and goes on where an earlier run has
+// may still do. A restart does the same to the pods that it names, and ends when their
+// eviction is granted or refused: another may have to go before. Either may be run again at any time, and goes on where an earlier run has
 // stopped; who is still there when it is called off comes back into rotation.
 //
 // Left alone are static pods, our own pod, and the DaemonSets that look after a

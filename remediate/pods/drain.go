@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -38,12 +39,14 @@ type drain struct {
 
 // left is what is still in the way after a look.
 type left struct {
-	seen      bool // there was a look
-	pods      []string
-	fixed     []string // of a restart, those that eviction does nothing for
-	workloads []remediate.Holder
-	services  []remediate.Holder
-	unknown   []string
+	seen bool // there was a look
+	pods []string
+	// Of a restart: those that eviction does nothing for, that nobody would let go, and
+	// that were told to go by somebody else.
+	fixed, refused, leaving []string
+	workloads               []remediate.Holder
+	services                []remediate.Holder
+	unknown                 []string
 }
 
 func (l left) drained() bool {
@@ -51,8 +54,8 @@ func (l left) drained() bool {
 }
 
 // Do moves the pods of a drain off its GPUs, or off the node, and returns when nobody
-// holds the GPUs but services of the node, who are in the outcome; or those of a
-// restart, and returns when they are gone. It returns at the end of ctx in any case,
+// holds the GPUs but services of the node, who are in the outcome; or evicts those of a
+// restart, and returns when that was granted, or refused, of all of them. It returns at the end of ctx in any case,
 // with what is left. It honours disruption budgets as long as ctx lasts; a deed with
 // Force does not.
 func (p *Pods) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe) remediate.Outcome {
@@ -65,10 +68,14 @@ func (p *Pods) Do(ctx context.Context, deed remediate.Deed, owe remediate.Owe) r
 		switch {
 		case ctx.Err() != nil:
 			return d.undone(ctx.Err())
+		case d.left.drained() && len(d.left.leaving) > 0:
+			return d.outcome(remediate.Refused, join(d.left.leaving), nil)
 		case d.left.drained():
 			return d.outcome(remediate.Succeeded, d.left.served(), d.left.services)
 		case len(d.left.fixed) > 0:
 			return d.outcome(remediate.Unavailable, join(d.left.fixed), nil)
+		case len(d.left.refused) > 0 && len(d.left.refused) == len(d.left.pods):
+			return d.outcome(remediate.Refused, join(d.left.refused), nil)
 		}
 		early, err := d.rest(ctx, pause)
 		if err != nil {
@@ -104,16 +111,48 @@ func (d *drain) round(ctx context.Context) {
 	targets := r.targets()
 	d.move(ctx, r, targets)
 	d.left = left{seen: true}
-	if d.deed.Kind != remediate.StepRestart {
-		d.left.unknown = view.unknown
-		d.left.workloads, d.left.services = r.holders(r.gpus)
+	if d.deed.Kind == remediate.StepRestart {
+		d.stays(targets)
+		return
 	}
+	d.left.unknown = view.unknown
+	d.left.workloads, d.left.services = r.holders(r.gpus)
 	for _, pod := range targets {
 		d.left.pods = append(d.left.pods, d.standing(pod))
-		if static(pod) {
-			d.left.fixed = append(d.left.fixed, fmt.Sprintf("pod %s is the kubelet's own, which eviction does not restart", nameOf(pod)))
+	}
+}
+
+// stays notes who of a restart is still to go. An eviction that was granted is the end of
+// it: the rest is the kubelet's.
+func (d *drain) stays(targets []*corev1.Pod) {
+	for _, pod := range targets {
+		removal := d.removal(pod)
+		switch {
+		case removal.granted:
+			continue
+		case pod.DeletionTimestamp != nil:
+			d.left.leaving = append(d.left.leaving, d.standing(pod))
+			continue
+		}
+		d.left.pods = append(d.left.pods, d.standing(pod))
+		if why := unfit(pod); why != "" {
+			d.left.fixed = append(d.left.fixed, why)
+		}
+		if removal.refusal != "" {
+			d.left.refused = append(d.left.refused, removal.refusal)
 		}
 	}
+}
+
+// unfit says why eviction does not restart a pod; empty where it does.
+func unfit(pod *corev1.Pod) string {
+	switch {
+	case static(pod):
+		return fmt.Sprintf("pod %s is the kubelet's own, which eviction does not restart", nameOf(pod))
+	case metav1.GetControllerOf(pod) == nil:
+		return fmt.Sprintf("pod %s has no owner that would make another", nameOf(pod))
+	}
+	return ""
 }
 
 // move takes all targets out of rotation before it evicts the first, so that no
@@ -122,7 +161,8 @@ func (d *drain) round(ctx context.Context) {
 func (d *drain) move(ctx context.Context, r radius, targets []*corev1.Pod) {
 	now := time.Now()
 	due := slices.DeleteFunc(slices.Clone(targets), func(pod *corev1.Pod) bool {
-		return pod.DeletionTimestamp != nil || static(pod) || d.removal(pod).next.After(now)
+		fixed := static(pod) || d.deed.Kind == remediate.StepRestart && unfit(pod) != ""
+		return pod.DeletionTimestamp != nil || fixed || d.removal(pod).next.After(now)
 	})
 	for _, pod := range due {
 		d.takeOut(ctx, pod)
@@ -131,10 +171,6 @@ func (d *drain) move(ctx context.Context, r radius, targets []*corev1.Pod) {
 		removal := d.removal(pod)
 		if !d.ripe(removal) {
 			continue
-		}
-		if !removal.told {
-			removal.told = true
-			d.tell(ctx, r, pod)
 		}
 		err := d.remove(ctx, pod, d.deed.Force)
 		if ctx.Err() != nil {
@@ -145,7 +181,11 @@ func (d *drain) move(ctx context.Context, r radius, targets []*corev1.Pod) {
 			d.options.Log.Warn("a pod stays for now", "pod", nameOf(pod).String(), "again", removal.next, "error", err)
 			continue
 		}
-		removal.refusal = ""
+		if removal.refusal = ""; !removal.granted {
+			removal.granted = true
+			d.owed = slices.DeleteFunc(d.owed, func(w string) bool { return w == word(pod) })
+			d.tell(ctx, r, pod)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func TestBudgetRefusesAndThenAllows(t *testing.T) {
 		t.Errorf("%d records of one pod in\n%s", n, log)
 	}
 	for _, want := range []string{
-		`"pod":"` + b.name + `/on-0"`, `"ready":true,"inRotation":true`, `"fault":"xid-95"`, `"incidents":["boot/7"]`,
+		`"pod":"` + b.name + `/on-0"`, `"ready":true,"wasInRotation":true`, `"fault":"xid-95"`, `"incidents":["boot/7"]`,
 		`"gpus":["GPU-0"]`, "disruption budget",
 	} {
 		if !strings.Contains(log, want) {

@@ -198,6 +198,16 @@ func (b *bench) get(name string) *corev1.Pod {
 	return pod
 }
 
+// awaitGone returns when there is no such pod.
+func (b *bench) awaitGone(name string) {
+	b.t.Helper()
+	for limit := time.Now().Add(30 * time.Second); b.get(name) != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			b.t.Fatalf("pod %s is still there", name)
+		}
+	}
+}
+
 // hold starts a real process that has the device file of a GPU open, in the cgroup
 // of a pod, or outside of any.
 func (b *bench) hold(gpu int, pod *corev1.Pod) *process.Process {

@@ -24,7 +24,7 @@ const (
 type removal struct {
 	rotation
 	wait
-	told    bool
+	granted bool // it is told to go
 	next    time.Time
 	pause   time.Duration
 	refusal string // why it is still there, as far as the API server says

@@ -113,7 +113,7 @@ func TestRotationThenQuietThenEviction(t *testing.T) {
 		t.Errorf("the pod on another GPU: %+v", pod)
 	}
 	log := b.log.String()
-	for _, want := range []string{`"known":true,"waited":"`, `"until":"it runs nothing","running":0,"waiting":"unknown","at":"20`, `"inRotation":true`} {
+	for _, want := range []string{`"known":true,"waited":"`, `"until":"it runs nothing","running":0,"waiting":"unknown","at":"20`, `"wasInRotation":true`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %s in\n%s", want, log)
 		}
@@ -139,9 +139,7 @@ func TestRestartAtTheCeiling(t *testing.T) {
 	if took := time.Since(began); got.Result != remediate.Succeeded || took < b.options.Ceiling {
 		t.Errorf("after %s: %+v", took, got)
 	}
-	if b.get("stuck") != nil {
-		t.Error("the pod is still there")
-	}
+	b.awaitGone("stuck")
 	for _, want := range []*corev1.Pod{neighbour, namesake} {
 		if pod := b.get(want.Name); pod == nil || pod.UID != want.UID || pod.Labels[LabelInRotation] == "" || pod.DeletionTimestamp != nil {
 			t.Errorf("%s: %+v, want it untouched", want.Name, pod)
@@ -162,9 +160,10 @@ func TestRestartWithoutKubelet(t *testing.T) {
 	pod := b.run("replica", daemonSet)
 	b.kubelet.Fail(errors.New("no list today"))
 	b.kubelet.EndPods(t, b.admin, b.name, atOnce)
-	if got := b.drain(restart(pod)); got.Result != remediate.Succeeded || b.get("replica") != nil {
+	if got := b.drain(restart(pod)); got.Result != remediate.Succeeded {
 		t.Errorf("got %+v", got)
 	}
+	b.awaitGone("replica")
 	fixed := b.run("static", func(pod *corev1.Pod) { pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} })
 	if got := b.drain(restart(fixed)); got.Result != remediate.Unavailable || b.get("static").Labels[LabelInRotation] == "" {
 		t.Errorf("a static pod: %+v", got)
@@ -341,9 +340,10 @@ func TestDiesAfterAnyRequest(t *testing.T) {
 					}
 					return
 				}
-				if got := b.drain(d); got.Result != remediate.Succeeded || b.get("replica") != nil {
+				if got := b.drain(d); got.Result != remediate.Succeeded && !strings.Contains(got.Text, "is terminating") {
 					t.Errorf("again: %+v", got)
 				}
+				b.awaitGone("replica")
 			})
 		}
 	}
@@ -407,5 +407,47 @@ func TestTheCeilingOutlivesTheAgent(t *testing.T) {
 	}
 	if pod := b.get("young"); pod == nil || pod.DeletionTimestamp != nil {
 		t.Error("whose engine has a minute left is gone")
+	}
+}
+
+// What a restart cannot evict it does not wait for: others may have to go before. That is
+// no try that counts, and nobody is told that the pod is moved.
+func TestARestartThatIsNotLetHappen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.budget("budget")
+	pod := b.run("kept")
+	if got := b.drain(restart(pod)); got.Result != remediate.Refused || !strings.Contains(got.Text, "disruption budget") || len(got.Owed) != 1 {
+		t.Errorf("of a pod that its budget keeps: %+v", got)
+	}
+	if pod := b.get("kept"); pod.Labels[LabelInRotation] != "" || pod.DeletionTimestamp != nil {
+		t.Errorf("it is %+v, want it out of rotation", pod)
+	}
+	alone := b.run("alone", func(pod *corev1.Pod) { pod.OwnerReferences, pod.Labels["app"] = nil, "other" })
+	if got := b.drain(restart(alone)); got.Result != remediate.Unavailable || !strings.Contains(got.Text, "no owner") {
+		t.Errorf("of a pod that nobody owns: %+v", got)
+	}
+	if pod := b.get("alone"); pod == nil || pod.DeletionTimestamp != nil || pod.Labels[LabelInRotation] != "yes" {
+		t.Errorf("it is %+v, want it untouched", pod)
+	}
+	leaving := b.run("leaving", func(pod *corev1.Pod) { pod.Labels["app"], pod.Finalizers = "other", []string{"example.com/slow"} })
+	if err := b.admin.CoreV1().Pods(b.name).Delete(t.Context(), "leaving", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.drain(restart(leaving)); got.Result != remediate.Refused || !strings.Contains(got.Text, "leaving is terminating") {
+		t.Errorf("of a pod that leaves already: %+v", got)
+	}
+	if log := b.log.String(); strings.Contains(log, "pod is moved off its GPU") {
+		t.Errorf("pods are said to be moved:\n%s", log)
+	}
+	if events, err := b.admin.EventsV1().Events(b.name).List(t.Context(), metav1.ListOptions{}); err != nil || len(events.Items) != 0 {
+		t.Errorf("events %v, %v", events, err)
+	}
+	b.allow("budget", 1)
+	if got := b.drain(restart(pod)); got.Result != remediate.Succeeded || len(got.Owed) != 0 {
+		t.Errorf("once the budget lets it: %+v", got)
+	}
+	if events, err := b.admin.EventsV1().Events(b.name).List(t.Context(), metav1.ListOptions{}); err != nil || len(events.Items) != 1 {
+		t.Errorf("events %v, %v, want one", events, err)
 	}
 }

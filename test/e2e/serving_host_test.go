@@ -77,7 +77,7 @@ func (h *servingHost) deployed(name string, gpus []int, flags ...string) *simEng
 	h.t.Helper()
 	pods := h.admin.CoreV1().Pods(h.name)
 	pod, err := pods.Create(h.t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "serve", inRotation: "yes"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owner(), Labels: map[string]string{"app": "serve", inRotation: "yes"},
 			Annotations: map[string]string{"gpuhealthd.io/serving-port": fmt.Sprint(enginetest.Port)}},
 		Spec: corev1.PodSpec{NodeName: h.name, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1"}}, ReadinessGates: h.gates},
 	}, metav1.CreateOptions{})
@@ -90,6 +90,11 @@ func (h *servingHost) deployed(name string, gpus []int, flags ...string) *simEng
 	must(h.t, err)
 	h.engines[name] = e
 	return e
+}
+
+// owner is the controller of a pod that is made anew when it is evicted.
+func owner() []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "serve", UID: "1", Controller: new(true)}}
 }
 
 // engine starts an engine on GPUs, at an address or with "" at any, in the cgroup of the pod of a UID, or with "" outside

@@ -75,8 +75,9 @@ that was refused, or that there was nobody to do, does not.
 | the drain is ` + "`off`" + ` | it is asked of others; a reset follows when the GPUs are seen free, a reboot only with ` + "`force`" + ` after the drain's time |
 | a restart is done | it is over when the judge says so; another pod that stalls is another restart |
 | what is restarted is seen anew, or gone, before that is told | the restart is done |
+| a restart is refused, by a disruption budget for one, or its pod is about to go already | put off for 30 s, and the next is done; that does not count |
 | a restart has had ` + "`restart.deadline`" + ` | told, and tried again after as long |
-| a restart is of no pod, or ` + "`off`" + ` | it is asked of others |
+| a restart is of no pod, of one that nobody would make anew, or ` + "`off`" + ` | it is asked of others |
 | the host is rebooted | what was to be restarted has been |
 | the agent dies in a drain or restart, or in what others were asked for | the next agent goes on |
 | the agent dies in a reset or a reboot of its own | never again; it counts, and whether it helped is seen |
