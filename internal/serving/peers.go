@@ -113,7 +113,7 @@ func (f *follower) company(ctx context.Context, now time.Time) serving.Company {
 	c := serving.Company{Off: f.options.Disaggregated == nil}
 	byName, needed := map[string]*serving.Group{}, map[peerKey]string{}
 	for _, pod := range f.running() {
-		gpus := f.grants.of(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+		gpus := f.grants.of(pod)
 		place, takesPart := f.options.placeOf(pod)
 		if len(gpus) == 0 || !takesPart {
 			c.Strays = append(c.Strays, stray(pod)...)

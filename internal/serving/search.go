@@ -25,6 +25,8 @@ type search struct {
 	unfound  []Unfound
 	// endpoints are how many each pod has, by UID.
 	endpoints map[string]int
+	// lacking says that a pod seems to lack what it was given.
+	lacking bool
 }
 
 // ofSite adds the engines that the site names and, where there are no pods, the jobs
@@ -51,13 +53,22 @@ func (s *Serving) ofSite(found *search) {
 	}
 }
 
+// noGPU is why a pod is not asked that was given no GPU, as far as is known.
+const noGPU = "no GPU of this node is known to be given to it"
+
 // ofPod adds a pod: as a replica where it has endpoints, or else as a job where it was
 // given a GPU.
 func (s *Serving) ofPod(found *search, pod *corev1.Pod) {
-	gpus := s.grants.of(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+	gpus := s.grants.of(pod)
 	r := s.options.replica(pod, gpus)
+	if len(gpus) == 0 && seems(pod) {
+		found.lacking = true
+		if namesPort(pod) {
+			found.unfound = append(found.unfound, Unfound{r.Name, noGPU})
+		}
+	}
 	if len(gpus) == 0 {
-		s.enters(found, pod, s.entrant(pod, r, "no GPU of this node is known to be given to it"), nil)
+		s.enters(found, pod, s.entrant(pod, r, noGPU), nil)
 		return
 	}
 	endpoints, err := s.options.endpoints(pod)
@@ -89,7 +100,7 @@ func (s *Serving) enters(found *search, pod *corev1.Pod, e serving.Entrant, asks
 	}
 }
 
-// complain logs once what is wrong with a pod.
+// complain tells what is wrong with a pod, and logs it once.
 func (s *Serving) complain(found *search, pod *corev1.Pod, err error) {
 	if err == nil {
 		return

@@ -41,6 +41,7 @@ type Serving struct {
 	told    map[types.UID]string // what the log has been told of a pod
 	lives   map[types.UID]seenLife
 	spoken  map[string]string // dialects by endpoint
+	asked   time.Time         // when the kubelet was asked again for what it lacks
 
 	mu       sync.Mutex
 	last     []serving.Scrape
@@ -94,9 +95,7 @@ func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.
 		s.mu.Lock()
 		s.pods = own
 		s.mu.Unlock()
-		select {
-		case <-s.grants.answered: // before that, who serves would seem to be gone
-		case <-ctx.Done():
+		if !s.granted(ctx) {
 			return nil
 		}
 		close(s.listed)
@@ -108,6 +107,26 @@ func (s *Serving) Run(ctx context.Context, out func([]serving.Scrape, []serving.
 	return nil
 }
 
+// granted waits until it is known who was given what: before that, who serves would seem
+// to be gone. So long, and no longer, the kubelet may lack a pod that asks for GPUs. It
+// returns false at the end of ctx.
+func (s *Serving) granted(ctx context.Context) bool {
+	select {
+	case <-s.grants.answered:
+	case <-ctx.Done():
+		return false
+	}
+	for began := time.Now(); s.lacking() && time.Since(began) < missedFor; {
+		s.grants.changed()
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
 // foreignFor is how long an endpoint that was a wrong guess is left alone. A worker
 // may tell of itself before its engine is there to.
 const foreignFor = time.Minute
@@ -117,7 +136,7 @@ const foreignFor = time.Minute
 func (s *Serving) keep(list []serving.Scrape) []serving.Scrape {
 	kept := make([]serving.Scrape, 0, len(list))
 	spoken := make(map[string]string, len(list))
-	for _, scrape := range list {
+	for _, scrape := range s.here(list) {
 		key := keyOf(scrape.Replica, scrape.Endpoint)
 		spoken[key] = cmp.Or(scrape.Dialect, s.spoken[key])
 		scrape.Engines = clean(scrape.Engines)
@@ -130,6 +149,19 @@ func (s *Serving) keep(list []serving.Scrape) []serving.Scrape {
 	defer s.mu.Unlock()
 	s.last = kept
 	return kept
+}
+
+// here leaves out those whose pods have gone while they were asked: what their GPUs do
+// now is another's doing.
+func (s *Serving) here(list []serving.Scrape) []serving.Scrape {
+	if s.pods == nil {
+		return list
+	}
+	runs := map[string]bool{"": true} // the site's own
+	for _, pod := range s.running() {
+		runs[string(pod.UID)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(scrape serving.Scrape) bool { return !runs[scrape.Replica.UID] })
 }
 
 // guessedWrong remembers of a guess whether there is an engine. Once there was none,
@@ -169,9 +201,13 @@ func (s *Serving) targets() []collect.Target {
 			s.ofPod(found, pod)
 		}
 	}
+	if found.lacking {
+		s.askAgain(found.now)
+	}
 	s.foreign, s.told = found.foreign, found.told
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	found.unfound = append(found.unfound, together(found.targets)...)
 	s.entrants, s.askable, s.unfound, s.endpoints = found.entrants, found.askable, found.unfound, found.endpoints
 	return found.targets
 }

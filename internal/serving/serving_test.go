@@ -159,6 +159,24 @@ func TestLoadOfWhoWasNotAskedYet(t *testing.T) {
 	}
 }
 
+// A list of the kubelet's without a pod that runs does not end it.
+func TestTheKubeletForgets(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, port := b.engine(sim.Options{})
+	b.pod("replica", map[string]string{AnnotationPort: port})
+	b.kubelet.Give(b.name, "replica", resource, "GPU-0")
+	b.start()
+	b.await("replica of [GPU-0], decode: 0 vllm with 1")
+	b.kubelet.Take(b.name, "replica")
+	b.pod("other", nil) // has the kubelet asked
+	for began := time.Now(); time.Since(began) < 5*time.Second; {
+		if got := b.tell(<-b.out); got != "replica of [GPU-0], decode: 0 vllm with 1" {
+			t.Fatalf("it is gone: %q", got)
+		}
+	}
+}
+
 // Without an API server the site's own list is all there is.
 func TestWithoutPods(t *testing.T) {
 	b := &bench{t: t, out: make(chan seen, 1000)}

@@ -47,8 +47,12 @@ func (t *troubles) over(what string) {
 	delete(t.now, what)
 }
 
-// Troubles are what keeps pods from being followed at present, in words.
+// Troubles are what keeps pods from being followed at present, and why the kubelet does not
+// say who was given which GPU, in words.
 func (s *Serving) Troubles() (all []string) {
+	if why := s.grants.why(); why != "" {
+		all = append(all, "who was given which GPU is not known: "+why)
+	}
 	s.troubles.mu.Lock()
 	defer s.troubles.mu.Unlock()
 	for _, what := range slices.Sorted(maps.Keys(s.troubles.now)) {

@@ -54,7 +54,7 @@ func TestUnfoundPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.pods = store
-	h.grants.known = map[types.NamespacedName][]string{{Namespace: "ns", Name: "pod"}: {"GPU-0"}}
+	h.grants.known = map[types.NamespacedName]*given{{Namespace: "ns", Name: "pod"}: {gpus: []string{"GPU-0"}}}
 	h.targets()
 	if diff := cmp.Diff([]Unfound{{"ns/pod", `annotation gpuhealthd.io/serving-port: "http" is no port`}}, h.Unfound()); diff != "" {
 		t.Error(diff)

@@ -85,7 +85,7 @@ func (g *ensemble) decode(restarts bool) *decoder {
 func (g *ensemble) run(name, node, role, ip string) *corev1.Pod {
 	g.t.Helper()
 	pod, err := g.admin.CoreV1().Pods(g.name).Create(g.t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"llm-d.ai/role": role, "llm-d.ai/model": g.name, inRotation: "yes"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owner(), Labels: map[string]string{"llm-d.ai/role": role, "llm-d.ai/model": g.name, inRotation: "yes"},
 			Annotations: map[string]string{"gpuhealthd.io/serving-port": "8000"}},
 		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "example.com/serve:1",
 			Args: []string{"--kv-transfer-config", `{"kv_connector":"NixlConnector","kv_load_failure_policy":"fail"}`}}}},
