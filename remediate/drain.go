@@ -120,6 +120,7 @@ func (p *Plan) drain(now time.Time) {
 	case have == nil || have.Kind != StepDrain || have.Undoing:
 	case next == nil, have.Force != next.Force && !p.stillServed(now):
 		p.callOff(now, Withdrawn)
+	case !p.sources.Polled && next.inside(&have.Deed): // what is reset together is not known yet
 	case !have.stands(next):
 		p.redrain(now, next, served)
 	}
@@ -170,8 +171,23 @@ func (p *Plan) startDrain(now time.Time, d Deed, served []*Incident) {
 	}
 	p.begin(now, d, served)
 	if first || d.Force {
-		p.say(now, &p.state.Deed.Deed, "Normal", startReason(StepDrain), drainText(&p.state.Deed.Deed))
+		p.say(now, &p.state.Deed.Deed, "Normal", startReason(StepDrain), drainText(&p.state.Deed.Deed)+p.beyond(&p.state.Deed.Deed, served))
 	}
+}
+
+// beyond says of a drain which of its GPUs no fault is about; empty for none.
+func (p *Plan) beyond(d *Deed, served []*Incident) string {
+	var about []fault.Device
+	for _, i := range served {
+		about = union(about, i.Verdict.GPUs, i.Verdict.Affected)
+	}
+	more := slices.DeleteFunc(slices.Clone(d.GPUs), func(g fault.Device) bool {
+		return slices.ContainsFunc(about, func(a fault.Device) bool { return same(a, g) })
+	})
+	if d.Whole || len(more) == 0 {
+		return ""
+	}
+	return "; no fault is about " + devices(more) + ", which a reset takes along"
 }
 
 // drainOver takes in how a drain ended.

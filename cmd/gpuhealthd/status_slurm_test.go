@@ -36,6 +36,7 @@ func TestTheFirstLines(t *testing.T) {
 	}{
 		"healthy":           {func(*agent.Status) {}, []string{"Node      healthy (mode contain)\n", "Slurm     in order, 0 events waiting\n"}},
 		"slurmctld is away": {func(s *agent.Status) { s.API, s.Node = away, nil }, []string{"Node      not known yet (mode contain): Slurm has not said what it is\n", "Slurm     Unable to contact"}},
+		"no event taken":    {func(s *agent.Status) { s.Untold, s.Waiting = away, 7 }, []string{"Slurm     events are not taken: Unable to contact slurm controller; 7 events waiting\n"}},
 		"to be resumed":     {func(s *agent.Status) { s.API, s.Closed = away, true }, []string{"Node      healthy (mode contain); Slurm does not say so yet\n"}},
 		"drained by others": {func(s *agent.Status) { s.Closed = true }, []string{"Node      healthy (mode contain); kept out of service by somebody else\n"}},
 		"programs":          {func(s *agent.Status) { s.Actuator = string(config.ActuatorExec) }, []string{"\nExec      in order"}},

@@ -39,8 +39,11 @@ func printStatus(w io.Writer, s agent.Status, style replay.Style) error {
 		fmt.Fprintf(out, "Evidence  %s\n", style.Bad(replay.Printable(s.Evidence)))
 	}
 	trouble, waiting := "", replay.Count(s.Waiting, "event")+" waiting"
-	if s.API != nil {
+	switch {
+	case s.API != nil:
 		trouble = s.API.Error + "; " + waiting
+	case s.Untold != nil:
+		trouble = "events are not taken: " + s.Untold.Error + "; " + waiting
 	}
 	fmt.Fprintf(out, "%-9s %s\n", toldLabel(s), works(style, trouble, "in order, "+waiting))
 	if o := s.Offered; o.Capacity > 0 {

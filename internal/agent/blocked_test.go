@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -133,6 +134,22 @@ func TestAnEventThatComesBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go teller.run(ctx)
 		e := remediate.Event{Key: "store/broken", At: time.Now()}
+		s.world.onEmit = func(context.Context, remediate.Event) error { return errors.New("no events today") }
+		teller.have([]remediate.Event{e})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if u := s.Status().Untold; u == nil || u.Error != "no events today" {
+			t.Errorf("while none is taken the status says %+v", u)
+		}
+		s.world.onEmit = func(context.Context, remediate.Event) error { told.Add(1); return nil }
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if u := s.Status().Untold; u != nil || told.Load() != 1 {
+			t.Errorf("once they are taken it says %+v, of %d", u, told.Load())
+		}
+		teller.have(nil)
+		e.At = time.Now()
+		told.Store(0)
 		have := func(events ...remediate.Event) {
 			teller.have(events)
 			time.Sleep(time.Second)

@@ -111,6 +111,8 @@ type core struct {
 	lines, judgements *chatter
 	// trouble is the actuator's last, nil when it has none.
 	trouble atomic.Pointer[Trouble]
+	// untold is why events were not taken the last time, nil where they were.
+	untold atomic.Pointer[Trouble]
 	// silent is why the driver does not answer at the moment; empty when it does.
 	silent string
 	// renewed says that the child was started anew since a GPU has answered.

@@ -58,6 +58,8 @@ type Status struct {
 	Replacements []evidence.Replacement `json:"replacements,omitempty"`
 	// API is the actuator's present trouble; nil when it has none.
 	API *Trouble `json:"api,omitempty"`
+	// Untold is why events were not taken the last time; nil where they were.
+	Untold *Trouble `json:"untold,omitempty"`
 	// Group is what was seen of the node's group when it was asked last; nil where it
 	// was not.
 	Group *fleet.Survey `json:"group,omitempty"`
@@ -158,7 +160,7 @@ func (c *core) show() {
 func (c *core) status() Status {
 	s := *c.shown.Load()
 	s.KernelLog = c.hearing()
-	s.API = c.trouble.Load()
+	s.API, s.Untold = c.trouble.Load(), c.untold.Load()
 	c.progressing(&s.Diagnosis)
 	if c.opts.Missing != nil {
 		s.Missing = c.opts.Missing()

@@ -74,7 +74,9 @@ func (t *teller) tell(ctx context.Context) bool {
 	if len(taken) > 0 {
 		t.core.tell(ctx, told{taken})
 	}
+	t.core.untold.Store(nil)
 	if first != nil {
+		t.core.untold.Store(&Trouble{Error: first.Error(), At: time.Now()})
 		t.log.Warn("events were not taken", "events", len(untold)-len(taken), "error", first)
 	}
 	return first == nil
