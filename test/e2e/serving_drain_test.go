@@ -12,13 +12,14 @@ import (
 	"github.com/gpuhealthd/gpuhealthd/internal/config"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/serving"
+	"github.com/gpuhealthd/gpuhealthd/sim/node"
 	"github.com/gpuhealthd/gpuhealthd/test/daemontest"
 )
 
 // TestARequestThatCanFinishDoes: one of two data-parallel engines of a pod is stuck, and
 // the other still has a stream open when the pod goes out of rotation. Then a GPU fails,
 // and the pod there is moved as soon as its engine has nothing more to do. What stalls
-// on a MIG instance, of which no activity is told, is recorded.
+// on a MIG instance before Hopper, of which no activity is told, is recorded.
 func TestARequestThatCanFinishDoes(t *testing.T) {
 	t.Parallel()
 	h := onServing(t).hurried()
@@ -26,6 +27,7 @@ func TestARequestThatCanFinishDoes(t *testing.T) {
 	ranks := h.deploy("ranks", []int{0, 1}, "-ranks", "2")
 	healthy := h.deploy("healthy", []int{2})
 	must(t, h.Sim.MIG("3", true))
+	must(t, h.Sim.Set("3", "gpm.sm", node.Unsupported)) // as before Hopper
 	mig := h.deployed("mig", []int{3})
 	h.kubelet.Give(h.name, "mig", "nvidia.com/mig-1g.10gb", h.instance(3))
 	h.budget(8)
