@@ -13,7 +13,8 @@ import (
 
 // groups reads one group, "NAME ROLE:WORKER=LIFE[@GPU[,GPU…]]… [unknown:ROLE…]", or
 // nothing for none, or off where nobody follows any. A worker with GPUs is of this node; a
-// LIFE of - does not run, of ~ nothing is heard, and with ? behind it a worker is not ready.
+// LIFE of - does not run, of ~ nothing is heard, and with ? behind it a worker is not ready, with
+// ! it is in the group no more by its labels.
 func (s *stage) groups(n int, text string) Groups {
 	f := strings.Fields(text)
 	switch {
@@ -31,11 +32,12 @@ func (s *stage) groups(n int, text string) Groups {
 		}
 		name, life, said := strings.Cut(rest, "=")
 		life, gpus, here := strings.Cut(life, "@")
+		life, aside := strings.CutSuffix(life, "!")
 		life, unready := strings.CutSuffix(life, "?")
 		if !ok || !said || !slices.Contains([]serving.Role{serving.Prefill, serving.Decode}, serving.Role(role)) {
 			s.t.Fatalf("line %d: not ROLE:WORKER=LIFE: %q", n, word)
 		}
-		w := serving.Worker{Name: name, UID: "uid-" + name, Role: serving.Role(role), Life: strings.Trim(life, "-~"), Unheard: life == "~", Unready: unready}
+		w := serving.Worker{Name: name, UID: "uid-" + name, Role: serving.Role(role), Life: strings.Trim(life, "-~"), Unheard: life == "~", Unready: unready, Aside: aside}
 		if _, known := g.Peers[w.Role]; known {
 			g.Peers[w.Role] = append(g.Peers[w.Role], w)
 		}

@@ -20,7 +20,7 @@ func (p *Pairs) Steady(group string) time.Time {
 // steady is since when that holds, after one look.
 func (was *pair) steady(now time.Time, g Group, lost []Loss) time.Time {
 	switch {
-	case slices.ContainsFunc(g.Peers[Prefill], func(w Worker) bool { return w.Unready }):
+	case slices.ContainsFunc(g.Peers[Prefill], func(w Worker) bool { return w.Unready && !w.Aside }):
 		return time.Time{}
 	case was == nil, was.Steady.IsZero(), slices.ContainsFunc(lost, func(l Loss) bool { return l.Role == Prefill }):
 		return now

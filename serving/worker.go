@@ -38,6 +38,8 @@ type Worker struct {
 	// Unready: it is not ready yet, or no more, or about to end. One that has ended for
 	// good, and that nobody will start again, is not.
 	Unready bool `json:"unready,omitempty"`
+	// Aside: it runs, and is in its group no more by its labels. It holds up no rollout.
+	Aside bool `json:"aside,omitempty"`
 
 	// The rest is known of the workers of this node alone.
 

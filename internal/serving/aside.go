@@ -72,8 +72,7 @@ func (f *follower) findAside(ctx context.Context, byName map[string]*serving.Gro
 	f.known = known
 }
 
-// aside are those of some that ran that are not among all, and still run. They hold up
-// no rollout.
+// aside are those of some that ran that are not among all, and still run.
 func (f *follower) aside(ctx context.Context, all []serving.Worker, ran map[types.UID]types.NamespacedName, role serving.Role, now time.Time) (found []serving.Worker, err error) {
 	listed := map[types.UID]bool{}
 	for _, w := range all {
@@ -91,7 +90,7 @@ func (f *follower) aside(ctx context.Context, all []serving.Worker, ran map[type
 			return nil, err
 		}
 		if w := peer(pod, role, now); pod.UID == uid && (w.Life != "" || w.Unheard) {
-			w.Unready = false
+			w.Aside = true
 			found = append(found, w)
 		}
 	}
