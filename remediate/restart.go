@@ -84,7 +84,10 @@ func (p *Plan) restart(now time.Time) {
 	if d := p.state.Deed; d != nil && d.Kind == StepRestart && !d.Undoing && !p.stillWanted(&d.Deed) {
 		p.callOff(now, Withdrawn)
 	}
-	if p.state.Deed != nil || p.sources.Store != "" || p.urgent(now) {
+	if p.sources.Store != "" || p.urgent(now) {
+		return
+	}
+	if p.rotate(now); p.state.Deed != nil { // before another is moved, which takes its time
 		return
 	}
 	next, i := p.nextRestart(now)
@@ -173,24 +176,58 @@ func (p *Plan) startedAnew(now time.Time) {
 	}
 }
 
+// OutOfRotation names a pod that is out of rotation, in what a deed owes.
+func OutOfRotation(w fault.Workload) string { return w.Name + " " + w.UID }
+
+// takesOver parts those who are out of rotation into whom a deed is to put back, if it comes
+// to no end, and whom not: a restart moves its own pods alone, and nobody knows before
+// whom a drain will move.
+func (p *Plan) takesOver(d *Deed) (its, others []string) {
+	if d.Kind != StepRestart {
+		return p.state.Rotation, nil
+	}
+	return part(p.state.Rotation, d.Workloads)
+}
+
+// part parts those who are out of rotation by whether they are among some workloads.
+func part(out []string, ws []fault.Workload) (among, others []string) {
+	for _, word := range out {
+		if slices.ContainsFunc(ws, func(w fault.Workload) bool { return OutOfRotation(w) == word }) {
+			among = append(among, word)
+		} else {
+			others = append(others, word)
+		}
+	}
+	return among, others
+}
+
 // rotate has those put back into rotation whom a drain or a restart has taken out that
-// came to no end, unless it is tried again.
+// came to no end, unless moving them is tried again.
 func (p *Plan) rotate(now time.Time) {
-	if p.state.Deed != nil || len(p.state.Rotation) == 0 || p.sources.Store != "" || slices.ContainsFunc(p.live(), (*Incident).tries) {
+	if p.state.Deed != nil || len(p.state.Rotation) == 0 || p.sources.Store != "" {
+		return
+	}
+	var tried []fault.Workload
+	for _, i := range p.live() {
+		switch {
+		case i.tries(StepDrain):
+			return
+		case i.tries(StepRestart):
+			tried = append(tried, i.Verdict.Workloads...)
+		}
+	}
+	stay, back := part(p.state.Rotation, tried)
+	if len(back) == 0 {
 		return
 	}
 	p.state.Serial++
 	p.state.Deed = &underway{Deed: Deed{ID: fmt.Sprintf("rotation-%d", p.state.Serial), Kind: StepRestart, GPUs: []fault.Device{},
-		Began: now, Deadline: now.Add(p.policy.Restart.Deadline), BootID: p.state.Boot, Resumable: true, Undo: p.state.Rotation, Undoing: true}}
-	p.state.Rotation = nil
+		Began: now, Deadline: now.Add(p.policy.Restart.Deadline), BootID: p.state.Boot, Resumable: true, Undo: back, Undoing: true}}
+	p.state.Rotation = stay
 }
 
-// tries says whether moving the incident's pods is tried again.
-func (i *Incident) tries() bool {
-	for _, k := range []StepKind{StepDrain, StepRestart} {
-		if s := i.step(k); s != nil && (s.Status == Overdue || s.Status == PutOff) {
-			return true
-		}
-	}
-	return false
+// tries says whether moving the incident's pods by such a step is tried again.
+func (i *Incident) tries(k StepKind) bool {
+	s := i.step(k)
+	return s != nil && (s.Status == Overdue || s.Status == PutOff)
 }

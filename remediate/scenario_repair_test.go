@@ -65,7 +65,7 @@ func (s *stage) doRepair(n int, word string, args []string) {
 		}
 		s.plan.Occupied(s.now, o)
 	case "owes":
-		if !s.plan.Owes(s.now, s.deed(n).ID, args[0]) {
+		if !s.plan.Owes(s.now, s.deed(n).ID, strings.Join(args, " ")) {
 			fmt.Fprintf(&s.out, "+%-7v must not be changed\n", s.now.Sub(s.start))
 		}
 	case "undone":

@@ -133,7 +133,7 @@ func (p *Plan) keep(d *underway) {
 	switch {
 	case len(d.Undo) == 0:
 	case d.moves():
-		p.state.Rotation = d.Undo
+		p.state.Rotation = append(p.state.Rotation, d.Undo...)
 	default:
 		d.Undoing, d.Watched = true, false
 		p.state.Deed = d
@@ -153,7 +153,7 @@ func (p *Plan) begin(now time.Time, d Deed, served []*Incident) {
 	d.Began, d.BootID = now, p.state.Boot
 	d.Resumable = d.moves() || p.means(d.Kind).resumable()
 	if d.moves() {
-		d.Undo, p.state.Rotation = p.state.Rotation, nil
+		d.Undo, p.state.Rotation = p.takesOver(&d)
 	}
 	if d.Deadline.IsZero() {
 		d.Deadline = now.Add(p.time(d.Kind))

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
 	"github.com/gpuhealthd/gpuhealthd/remediate/apiserver"
 )
@@ -48,7 +49,9 @@ type rotation struct {
 }
 
 // word names a pod that is out of rotation, in what a deed owes.
-func word(pod *corev1.Pod) string { return fmt.Sprintf("%s %s", nameOf(pod), pod.UID) }
+func word(pod *corev1.Pod) string {
+	return remediate.OutOfRotation(fault.Workload{Name: nameOf(pod).String(), UID: string(pod.UID)})
+}
 
 // takeOut takes a pod out of rotation, once it is on disk that it is to come back. One
 // that cannot be taken out is waited for all the same.

@@ -137,8 +137,7 @@ func (p *Pods) mark(ctx context.Context, pod *corev1.Pod, w Way, want State, why
 	value, in := pod.Labels[LabelInRotation]
 	had, out := pod.Annotations[AnnotationOut]
 	switch {
-	case w.Gated:
-	case in && want.out():
+	case in && (want == Stalled || want.out() && !w.Gated): // not all routers go by a gate
 		labels[LabelInRotation], annotations[AnnotationOut] = nil, value
 	case !in && out && !want.out():
 		labels[LabelInRotation], annotations[AnnotationOut] = had, nil

@@ -94,6 +94,9 @@ func TestSettle(t *testing.T) {
 
 	b.run("both", closed, func(pod *corev1.Pod) { pod.Labels[LabelInRotation] = "yes" })
 	b.settle("both", OnProbation, said{label: "yes", state: OnProbation, gate: "False", reason: ReasonProbation})
+	b.settle("both", InService, said{label: "yes", gate: "True", reason: ReasonProved})
+	b.settle("both", Stalled, said{out: "yes", state: Stalled, gate: "False", reason: ReasonStalled})
+	b.settle("both", InService, said{label: "yes", gate: "True", reason: ReasonBack})
 
 	b.run("neither", plain)
 	b.settle("neither", OnProbation, said{})
