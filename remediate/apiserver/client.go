@@ -3,6 +3,7 @@ package apiserver
 import (
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -32,7 +33,8 @@ const (
 
 // Client has the API groups that we use.
 type Client struct {
-	// Core is v1; it also takes the policy/v1 body of an eviction.
+	// Core is v1; it also takes the body of an eviction (policy/v1), and of a review of
+	// the agent's own rights (authorization.k8s.io/v1).
 	Core *rest.RESTClient
 	// Events is events.k8s.io/v1.
 	Events *rest.RESTClient
@@ -44,7 +46,7 @@ type Client struct {
 func New(config *rest.Config, observe Observe) (*Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, eventsv1.AddToScheme, policyv1.AddToScheme,
-		coordinationv1.AddToScheme, metav1.AddMetaToScheme} {
+		coordinationv1.AddToScheme, authorizationv1.AddToScheme, metav1.AddMetaToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
@@ -17,7 +18,15 @@ import (
 // that a drain or restart took out of rotation are left. Without the right to see pods, or
 // to change them, it says so to the log, and that is no error.
 func (p *Pods) Release(ctx context.Context) error {
-	marked, err := p.marked(ctx)
+	may, err := p.mayList(ctx)
+	if err == nil && !may {
+		p.options.Log.Info("what an agent before has said of pods that serve is not taken back", "error", "no right to list pods")
+		return nil
+	}
+	var marked []corev1.Pod
+	if err == nil {
+		marked, err = p.marked(ctx)
+	}
 	for i := range marked {
 		err = errors.Join(err, p.release(ctx, &marked[i]))
 	}
@@ -26,6 +35,20 @@ func (p *Pods) Release(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// mayList asks whether the agent has the right to list pods, which without serving it does
+// not need: to try would count as a right that is missing.
+func (p *Pods) mayList(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiserver.RequestLimit)
+	defer cancel()
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}}}
+	err := p.client.Core.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").Body(review).Do(ctx).Into(review)
+	if err != nil {
+		return false, fmt.Errorf("ask for the right to list pods: %w", err)
+	}
+	return review.Status.Allowed, nil
 }
 
 // marked are the pods of the node that carry the label KeyServing.

@@ -62,7 +62,7 @@ func TestReleaseWithoutRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pods.Release(t.Context()); err != nil || !strings.Contains(b.log.String(), "cannot list resource") {
+	if err := pods.Release(t.Context()); err != nil || !strings.Contains(b.log.String(), "no right to list pods") {
 		t.Errorf("%v, and the log says:\n%s", err, b.log.String())
 	}
 }
