@@ -30,6 +30,9 @@ const (
 	// nearUsual is by how much more than the share a slow replica must do to be slow no
 	// more.
 	nearUsual = 1.5
+	// doubled is the least that each request gets where twice as many run: reading the
+	// model's weights takes most of a step, and is done once for all.
+	doubled = 0.8
 	// maxLevel bounds the levels: 65,536 requests at once.
 	maxLevel = 16
 )
@@ -100,24 +103,23 @@ func (u *usual) put(h *habits, took time.Duration) {
 func (h *habits) known() bool { return h != nil && h.learnt >= learnFor }
 
 // share is the present rate as a share of the usual one at its level. Requests that get
-// slow pile up, to a level that the replica may never have had: there it still has to do
-// about as much in all as it did at a lower one. nil is not known.
+// slow pile up, to a level that the replica may never have had: there it has to do about
+// as much in all as it did at a lower one, and not much less for each. nil is not known.
 func (u *usual) share() *float64 {
 	if h := u.levels[u.rate.level]; h.known() {
 		s := u.rate.perRequest / h.rate
 		return &s
 	}
-	most := 0.0
-	for level, h := range u.levels {
-		if level < u.rate.level && h.known() && u.at.Sub(h.last) <= habit {
-			most = max(most, h.all)
+	for level := u.rate.level - 1; level >= 0; level-- {
+		h := u.levels[level]
+		if !h.known() || u.at.Sub(h.last) > habit {
+			continue
 		}
+		each := h.rate * math.Pow(doubled, float64(u.rate.level-level))
+		s := min(u.rate.all/h.all, u.rate.perRequest/each)
+		return &s
 	}
-	if most == 0 {
-		return nil
-	}
-	s := u.rate.all / most
-	return &s
+	return nil
 }
 
 // asked is when any endpoint of a replica was asked last.

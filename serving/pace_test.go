@@ -47,6 +47,7 @@ func TestPace(t *testing.T) {
 		{"eight times slower, by its histogram", workers{{running: 8, rate: 60}}, workers{{running: 8, rate: 7.5}}, PaceSlow},
 		{"less for each under a load that it never had", workers{{running: 8, rate: 60, counts: true}}, workers{{running: 256, rate: 7.5, counts: true}}, PaceUsual},
 		{"slow requests pile up", workers{{running: 1, rate: 25, counts: true}}, workers{{running: 7, rate: 0.9, counts: true}}, PaceSlow},
+		{"slow requests pile up, and get done in the end", workers{{running: 1, rate: 40, counts: true}}, workers{{running: 7, rate: 5.7, counts: true}}, PaceSlow},
 		{"slow requests pile up, by its histogram", workers{{running: 3, rate: 60}}, workers{{running: 24, rate: 1}}, PaceSlow},
 		{"less to do than it ever had", workers{{running: 8, rate: 60, counts: true}}, workers{{running: 1, rate: 70, counts: true}}, PaceUnknown},
 		{"nothing to do", workers{{running: 8, rate: 60, counts: true}}, workers{{running: 0, rate: 0, counts: true}}, PaceUsual},
