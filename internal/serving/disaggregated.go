@@ -84,16 +84,16 @@ func saysLeft(pod *corev1.Pod) bool {
 // peer is a pod of any node as a worker.
 func peer(pod *corev1.Pod, role serving.Role, now time.Time) serving.Worker {
 	life, heard := engineLife(pod, now)
-	return serving.Worker{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Role: role, Life: life, Unheard: !heard, Unready: unready(pod)}
+	return serving.Worker{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID), Role: role, Life: life, Unheard: !heard, Unready: unready(pod, now)}
 }
 
-// unready says whether a pod is about to end, or not ready. One that has ended for good is
-// in nobody's way.
-func unready(pod *corev1.Pod) bool {
+// unready says whether a pod is about to end, or not ready. One that has ended for good, or
+// was lost with its node, is in nobody's way.
+func unready(pod *corev1.Pod, now time.Time) bool {
 	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
-	return !over(pod) && (pod.DeletionTimestamp != nil || !ready)
+	return !over(pod) && !lost(pod, now) && (pod.DeletionTimestamp != nil || !ready)
 }
 
 // engines are the containers of a pod that were given GPUs, or all where none asks
@@ -123,7 +123,7 @@ func hasGPU(limits corev1.ResourceList) bool {
 // run, and false while it should and its containers are not told. A pod whose time to end
 // is over, and that nobody has heard of, was lost with its node.
 func engineLife(pod *corev1.Pod, now time.Time) (lived string, heard bool) {
-	if over(pod) || pod.DeletionTimestamp != nil && now.After(pod.DeletionTimestamp.Add(overdue)) {
+	if over(pod) || lost(pod, now) {
 		return "", true
 	}
 	only := engines(pod)
@@ -141,6 +141,11 @@ func engineLife(pod *corev1.Pod, now time.Time) (lived string, heard bool) {
 		return "", pod.Status.Phase == corev1.PodPending || pod.Status.Phase == ""
 	}
 	return life(slim), true
+}
+
+// lost says whether a pod should have ended, and nobody has said that it has.
+func lost(pod *corev1.Pod, now time.Time) bool {
+	return pod.DeletionTimestamp != nil && now.After(pod.DeletionTimestamp.Add(overdue))
 }
 
 // overdue is how long a pod may be there after its time to end: the kubelet takes a

@@ -82,23 +82,25 @@ func TestEngineLife(t *testing.T) {
 // TestUnready: who is replaced is waited for, and not who has ended for good.
 func TestUnready(t *testing.T) {
 	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	var gone metav1.Time
+	now := time.Now()
+	going, gone := metav1.NewTime(now.Add(-5*time.Second)), metav1.NewTime(now.Add(-time.Minute))
 	for name, c := range map[string]struct {
 		of   corev1.Pod
 		want bool
 	}{
-		"ready":        {corev1.Pod{Status: corev1.PodStatus{Conditions: ready}}, false},
-		"not told":     {corev1.Pod{}, true},
-		"not ready":    {corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}}}, true},
-		"ending":       {corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &gone}, Status: corev1.PodStatus{Conditions: ready}}, true},
-		"over":         {corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, false},
-		"over, ending": {corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &gone}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, false},
+		"ready":              {corev1.Pod{Status: corev1.PodStatus{Conditions: ready}}, false},
+		"not told":           {corev1.Pod{}, true},
+		"not ready":          {corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}}}, true},
+		"ending":             {corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &going}, Status: corev1.PodStatus{Conditions: ready}}, true},
+		"lost with its node": {corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &gone}, Status: corev1.PodStatus{Conditions: ready}}, false},
+		"over":               {corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, false},
+		"over, ending":       {corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &gone}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, false},
 	} {
 		kept, err := slim(&c.of)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := peer(kept.(*corev1.Pod), serving.Prefill, time.Now()); w.Unready != c.want {
+		if w := peer(kept.(*corev1.Pod), serving.Prefill, now); w.Unready != c.want {
 			t.Errorf("%s: unready %t", name, w.Unready)
 		}
 	}
