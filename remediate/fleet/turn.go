@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 	"github.com/gpuhealthd/gpuhealthd/remediate"
@@ -135,12 +136,18 @@ func (f *Fleet) workers(ctx context.Context, group Serving) (all []guard.Worker,
 			if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 				continue
 			}
-			all = append(all, guard.Worker{Workload: fault.Workload{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID)}, Ready: ready(pod)})
+			all = append(all, guard.Worker{Workload: fault.Workload{Name: pod.Namespace + "/" + pod.Name, UID: string(pod.UID)}, Ready: ready(pod), Stays: stays(pod)})
 		}
 		if next = part.Continue; next == "" {
 			return all, nil
 		}
 	}
+}
+
+// stays says whether nobody makes a pod anew: it has no owner, or is the kubelet's own.
+func stays(pod *corev1.Pod) bool {
+	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return mirror || metav1.GetControllerOf(pod) == nil
 }
 
 // ready says whether a pod gets requests, and will.

@@ -39,8 +39,9 @@ func (r *troupe) worker(name string, ready bool) fault.Workload {
 	r.t.Helper()
 	pods := r.admin.CoreV1().Pods(r.group.Namespace)
 	pod, err := pods.Create(r.t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"group": "g", "role": "decode"}},
-		Spec:       corev1.PodSpec{NodeName: "node-of-" + name, Containers: []corev1.Container{{Name: "c", Image: "example.com/c:1"}}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"group": "g", "role": "decode"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "decode", UID: "rs", Controller: new(true)}}},
+		Spec: corev1.PodSpec{NodeName: "node-of-" + name, Containers: []corev1.Container{{Name: "c", Image: "example.com/c:1"}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		r.t.Fatal(err)

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpuhealthd/gpuhealthd/fault"
 )
@@ -20,14 +21,19 @@ type Turn struct {
 type Worker struct {
 	fault.Workload
 	Ready bool
+	// Stays: nobody would make it anew, so that nobody restarts it.
+	Stays bool
 }
 
 // Take decides whether a worker may be restarted now, given all that take turns with it
 // and whose turn was last. That turn is over once the worker is gone, as many are there
 // as before, and all of them are ready; open says that it may still be under way, since
 // nobody has held it up for too long. It gives the turn that is to be known to the
-// others before anything is begun.
+// others before anything is begun. One that nobody restarts takes none.
 func Take(all []Worker, last Turn, open bool, w fault.Workload) (next Turn, hold *Hold) {
+	if slices.ContainsFunc(all, func(o Worker) bool { return o.UID == w.UID && o.Stays }) {
+		return last, nil
+	}
 	ours := last.UID == w.UID && last.UID != ""
 	if open && !ours {
 		for _, o := range all {

@@ -10,11 +10,12 @@ func TestTake(t *testing.T) {
 	pod := func(name string) fault.Workload { return fault.Workload{Name: name, UID: "uid-" + name} }
 	ready := func(names ...string) (all []Worker) {
 		for _, name := range names {
-			all = append(all, Worker{pod(name), true})
+			all = append(all, Worker{Workload: pod(name), Ready: true})
 		}
 		return all
 	}
-	broken := func(name string) []Worker { return []Worker{{pod(name), false}} }
+	broken := func(name string) []Worker { return []Worker{{Workload: pod(name)}} }
+	bare := func(name string) []Worker { return []Worker{{Workload: pod(name), Ready: true, Stays: true}} }
 	none, of := Turn{}, func(name string, workers int) Turn { return Turn{pod(name), workers} }
 	tests := []struct {
 		name string
@@ -22,7 +23,9 @@ func TestTake(t *testing.T) {
 		last Turn
 		over bool
 		want string // why it is held
+		idle bool   // it takes no turn
 	}{
+		{name: "nobody would make it anew", all: append(bare("a"), ready("b")...), last: of("c", 3), idle: true},
 		{name: "nobody's turn before", all: ready("a", "b", "c"), last: none},
 		{name: "alone", all: ready("a"), last: none},
 		{name: "it is ill itself", all: append(ready("b"), broken("a")...), last: none},
@@ -44,7 +47,7 @@ func TestTake(t *testing.T) {
 			if hold != nil {
 				got = hold.Why
 			}
-			if test.want == "" && test.last.UID != "uid-a" {
+			if test.want == "" && test.last.UID != "uid-a" && !test.idle {
 				want = of("a", len(test.all))
 			}
 			if got != test.want || next != want {
