@@ -15,8 +15,8 @@ const Unanswered = "unanswered"
 
 // Observe hears of every request on the wire, retries included, from any
 // goroutine. The verb is get, list, watch, patch, create, update or delete; the resource
-// nodes, nodes/status, pods, pods/eviction, events, leases, resourceslices, devicetaintrules
-// or, for every other one, other;
+// nodes, nodes/status, pods, pods/eviction, events, leases, resourceslices, devicetaintrules,
+// selfsubjectaccessreviews or, for every other one, other;
 // the code an HTTP status or Unanswered. A watch is heard of when it is answered, not when it ends.
 type Observe func(verb, resource, code string, took time.Duration)
 
@@ -38,7 +38,7 @@ func (o observer) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // resources are those that are told by name.
-var resources = []string{"nodes", "pods", "events", "leases", "resourceslices", "devicetaintrules"}
+var resources = []string{"nodes", "pods", "events", "leases", "resourceslices", "devicetaintrules", "selfsubjectaccessreviews"}
 
 // describe names a request in the terms of the API's authorization.
 func describe(request *http.Request) (verb, resource string) {
