@@ -160,7 +160,7 @@ func (w *Watch) look(now time.Time, r *replica) Look {
 func (r *replica) closed() bool {
 	n := 0
 	for p, e := range r.engines() {
-		if p.answer != Answered || e.Open {
+		if told := known(e.last.Running) || known(e.last.Waiting); p.answer != Answered || e.Open || !told {
 			return false
 		}
 		n++

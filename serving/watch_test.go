@@ -201,3 +201,25 @@ func TestCanaryAnswersForIt(t *testing.T) {
 		t.Errorf("its metrics tell of a request that does not get on: %v, want it stalled", l.State)
 	}
 }
+
+// What is not told is not closed: only a count of none ends a stall without progress.
+func TestClosed(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		running, waiting *float64
+		want             bool
+	}{
+		{"nothing open", value(0), value(0), true},
+		{"an empty queue, and no count of what runs", nil, value(0), true},
+		{"some wait", nil, value(2), false},
+		{"nothing told", nil, nil, false},
+	} {
+		w := New(Config{})
+		node(w, 0, scrape("a", 0, 7))
+		s := scrape("a", 5*time.Second, 7)
+		s.Engines[0].Running, s.Engines[0].Waiting = c.running, c.waiting
+		if l := node(w, 5*time.Second, s)[0]; l.Closed != c.want {
+			t.Errorf("%s: closed %t", c.name, l.Closed)
+		}
+	}
+}
